@@ -1,0 +1,69 @@
+#include "base/file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace mcc {
+namespace fs = std::filesystem;
+
+std::string read_file(const fs::path& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
+  struct stat info {};
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    close(fd);
+    fail("{}: is a folder, a file is needed", path.string());
+  }
+  std::string bytes;
+  char chunk[1 << 16];
+  ssize_t n;
+  while ((n = read(fd, chunk, sizeof chunk)) > 0) bytes.append(chunk, static_cast<size_t>(n));
+  const int error = errno;
+  close(fd);
+  if (n < 0) fail("{}: cannot read: {}", path.string(), std::strerror(error));
+  return bytes;
+}
+
+void write_file(const fs::path& path, std::string_view bytes) {
+  const fs::path part = path.string() + fmt::format(".part{}", getpid());
+  const int fd = open(part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (fd < 0) fail("{}: cannot write: {}", path.string(), std::strerror(errno));
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0) {
+      const int error = errno;
+      close(fd);
+      unlink(part.c_str());
+      fail("{}: cannot write: {}", path.string(), std::strerror(error));
+    }
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+  close(fd);
+  std::error_code error;
+  fs::rename(part, path, error);
+  if (error) {
+    unlink(part.c_str());
+    fail("{}: cannot write: {}", path.string(), error.message());
+  }
+}
+
+bool starts_with_elf_magic(std::string_view bytes) { return bytes.starts_with("\x7f""ELF"); }
+
+TempDir::TempDir() {
+  std::string name = (fs::temp_directory_path() / "mcc-XXXXXX").string();
+  if (mkdtemp(name.data()) == nullptr) fail("{}: cannot make a temporary folder: {}", name, std::strerror(errno));
+  path_ = name;
+}
+
+TempDir::~TempDir() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+}  // namespace mcc

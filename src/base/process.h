@@ -1,0 +1,23 @@
+// Child processes: run one to its end with a time limit, and collect what it printed.
+#pragma once
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/base.h"
+
+namespace mcc {
+
+struct ProcessResult {
+  int exit_code = -1;      // of a normal exit, else -1
+  int signal = 0;          // that ended it, else 0
+  bool timed_out = false;  // killed because the limit ran out
+  std::string out, err;
+};
+
+// Runs argv[0] (found on PATH) with nothing on standard input. Throws JobError when it cannot be started.
+ProcessResult run_process(const std::vector<std::string>& argv, double limit_s);
+
+std::filesystem::path self_path();  // the running program's own file
+
+}  // namespace mcc

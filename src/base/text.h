@@ -1,0 +1,27 @@
+// Strings: splitting, joining, numbers read strictly.
+#pragma once
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/base.h"
+
+namespace mcc {
+
+std::vector<std::string> split(std::string_view text, char separator);  // "a,,b" -> {"a", "", "b"}; "" -> {}
+std::vector<std::string> split_words(std::string_view text);            // at any white space, no empty words
+std::string_view trim(std::string_view text);
+std::optional<i64> to_i64(std::string_view text);        // the whole text or nothing
+std::optional<double> to_double(std::string_view text);  // likewise
+// A double in the fewest digits that read back to the same value; "inf", "-inf", "nan"; always with a '.', 'e' or letter.
+std::string shortest(double value);
+// Durations as people write them: "90" (seconds), "10m", "1.5h", "30s". Nothing if it is not one.
+std::optional<double> to_seconds(std::string_view text);
+
+template <typename Range>
+std::string join(const Range& range, std::string_view separator) {
+  return fmt::format("{}", fmt::join(range, separator));
+}
+
+}  // namespace mcc

@@ -1,0 +1,2 @@
+// Seed of the folder; see its headers.
+#include "frontend/frontend.h"

@@ -1,0 +1,2 @@
+// Seed of the folder; see its headers.
+#include "loop/build.h"

@@ -1,0 +1,2 @@
+// Seed of the folder; see its headers.
+#include "ops/op_def.h"

@@ -1,0 +1,47 @@
+// Best traces + memory plan + packed weights + runtime -> the artifact folder (see the product page in docs/ARTIFACT.md).
+#pragma once
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "passes/passes.h"
+#include "records/record.h"
+#include "schedule/task.h"
+#include "target/target.h"
+
+namespace mcc {
+
+// Where everything lives while the model runs. Offsets into the arena, 64-byte aligned.
+struct MemoryPlan {
+  struct Place {
+    enum class Kind : u8 { none, arena, input, output, weight } kind = Kind::none;
+    i64 offset = 0;  // arena: bytes from its start; weight: bytes into the weight blob; input/output: bytes into that tensor
+    int index = -1;  // input/output number
+  };
+  std::vector<Place> values;            // one for each graph value
+  std::vector<i64> scratch;             // one for each call: arena offset of its scratch memory
+  i64 arena_bytes = 0;
+};
+// Greedy by size over lifetimes (Pisarchyk & Lee 2020); element-wise kernels may write over an input that dies.
+MemoryPlan plan_memory(const LoweredModel& model, const std::vector<loop::Func>& scheduled, int threads);
+
+struct PackageOptions {
+  Target target;
+  std::string emit = "so";             // so, a, obj, exe, c
+  std::string model_name;              // becomes part of symbols and file names after cleaning
+  std::filesystem::path out_dir;
+  std::map<std::string, Trace> traces; // task key -> trace to use; tasks not listed get default_trace
+  std::map<std::string, std::string> record_ids;  // task key -> id of the record the trace came from
+};
+struct Artifact {
+  std::filesystem::path folder;
+  i64 arena_bytes = 0, weight_bytes = 0, code_bytes = 0;
+};
+// The tasks of a lowered model, equal ones merged, in order of first use.
+std::vector<Task> model_tasks(const LoweredModel& model, const Target& target);
+// Writes the folder whole or not at all. Byte-identical for the same inputs.
+Artifact package(const LoweredModel& model, const PackageOptions& options);
+
+}  // namespace mcc

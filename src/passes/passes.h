@@ -1,0 +1,63 @@
+// Graph passes, each Graph -> Graph, in the order of the table in pipeline.cc; then fusion and lowering.
+#pragma once
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "loop/loop.h"
+#include "target/target.h"
+
+namespace mcc {
+
+Graph fold_constants(const Graph&);        // nodes whose inputs are all constants are evaluated by their reference
+Graph drop_dead(const Graph&);             // nodes and values that no output needs; Identity nodes
+Graph merge_equal(const Graph&);           // common subexpressions, equal constants
+Graph simplify_algebra(const Graph&);      // x+0, x*1, Transpose of Transpose, Reshape of Reshape, Cast to the same type, ...
+Graph fold_batch_norm(const Graph&);       // BatchNormalization into the convolution or product before it, else to Mul and Add
+Graph recognize(const Graph&);             // LayerNorm, Gelu, HardSwish, SiLU as exporters write them -> one node
+Graph decompose(const Graph&);             // composites that have no lowering of their own -> simpler ops
+Graph lay_out(const Graph&);               // convolution networks to channels-last; transposes cancelled or fused
+
+struct Pass {
+  std::string_view name;
+  Graph (*run)(const Graph&);
+};
+std::span<const Pass> graph_passes();
+struct PassOptions {
+  std::set<std::string, std::less<>> disabled;                              // by name
+  std::function<void(std::string_view pass, const Graph&, double seconds)> changed;  // called after a pass that changed the graph
+};
+Graph run_passes(const Graph&, const PassOptions& = {});  // verifies after each
+
+// One kernel: the nodes [in order] that it computes and the values it reads and writes.
+struct FusedGroup {
+  std::vector<int> nodes;
+  std::vector<ValueId> inputs, outputs;  // inputs: constants included, in order of first use
+};
+std::vector<FusedGroup> fuse(const Graph&);  // every node that needs work is in exactly one group; groups in executable order
+
+// A kernel of the model. args[i] is the value bound to the i-th parameter of func.
+struct KernelCall {
+  loop::Func func;  // algorithm form; name is the anchor's op and shape, for people
+  std::vector<ValueId> args;
+  std::vector<std::string> nodes;  // names of the graph nodes it computes, for reports
+};
+struct LoweredModel {
+  Graph graph;      // after passes; owns the values that args refer to
+  std::vector<KernelCall> calls;
+  // Values that are the same bytes as another value: alias_of[v] = value it is a view of, or kNone.
+  // A Reshape costs nothing; a contiguous Slice is a view at an offset; inputs of a contiguous Concat live inside its output.
+  struct View {
+    ValueId base = kNone;
+    i64 offset_bytes = 0;
+  };
+  std::vector<View> views;  // one for each value
+};
+LoweredModel lower(Graph graph);  // fuse + lower each group. Throws Error naming a node that cannot be lowered.
+
+// Import result -> ready for scheduling: run_passes then lower.
+LoweredModel compile_graph(const Graph& graph, const PassOptions& = {});
+
+}  // namespace mcc

@@ -1,0 +1,73 @@
+// The tuning log: every finished measurement, for ever. A SQLite file in write-ahead-log mode; JSON lines in and out (docs/LOG.md).
+#pragma once
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "schedule/task.h"
+#include "schedule/trace.h"
+
+namespace mcc {
+
+enum class Outcome : u8 { ok, illegal, build_error, crash, timeout, wrong_result, device_lost };
+std::string_view name(Outcome outcome);
+std::optional<Outcome> outcome_from_name(std::string_view name);
+
+struct Result {
+  Outcome outcome = Outcome::ok;
+  std::vector<double> seconds;  // one for each repeat: time of one run
+  std::string note;             // why not, for people; empty when ok
+  double best() const;          // minimum of seconds; infinity when there are none
+  double median() const;
+};
+
+constexpr int kRecordVersion = 1;
+
+struct Record {
+  int version = kRecordVersion;
+  std::string id;         // hash of task, trace, device, seed and number within the run: unique, and the same for the same work
+  std::string task;       // Task::key
+  std::string task_name;
+  std::string device;     // device_key of the target
+  Trace trace;
+  Result result;
+  std::string model;      // for which model's run it was measured
+  u64 seed = 0;
+  i64 round = 0;          // batch number within the run
+  std::string when;       // ISO 8601 UTC; empty from the simulated runner, so that equal seeds give equal logs
+  std::string mcc;        // version of mcc that measured
+};
+
+std::string to_json_line(const Record& record);
+Record record_from_json_line(std::string_view line);  // throws Error; accepts all schema versions up to kRecordVersion
+
+class RecordStore {
+ public:
+  // Creates the file if there is none. Throws Error (unreadable, not a log, newer schema, read-only folder).
+  enum class Mode { read_only, read_write };
+  static RecordStore open(const std::filesystem::path& file, Mode mode);
+  static RecordStore in_memory();
+  RecordStore(RecordStore&&) noexcept;
+  RecordStore& operator=(RecordStore&&) noexcept;
+  ~RecordStore();
+
+  // All of them are on the disk when it returns (one transaction), else it throws JobError (disk full, ...) and none is. A record whose id is there already is skipped.
+  void append(const std::vector<Record>& records);
+  std::vector<Record> all() const;                                              // in order of insertion
+  std::vector<Record> of_task(const std::string& task, const std::string& device) const;
+  std::vector<Record> best(const std::string& task, const std::string& device, int n) const;  // ok ones, fastest median first
+  i64 count() const;
+  // Cost-model quality per round and task facts (printed func, flops), as JSON text under a key: kept beside the records.
+  void put_note(const std::string& kind, const std::string& key, const std::string& json);
+  std::vector<std::pair<std::string, std::string>> notes(const std::string& kind) const;
+
+ private:
+  struct Impl;
+  explicit RecordStore(std::unique_ptr<Impl> impl);
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace mcc
