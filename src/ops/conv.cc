@@ -1,8 +1,8 @@
-// Convolutions: Conv and ConvTranspose in one, two, three spatial axes, any groups, strides, dilations, pads and both layouts.
-// Weights are ONNX's: [OC, IC/group, kernel...] for Conv, [IC, OC/group, kernel...] for ConvTranspose.
+// Convolutions: Conv and ConvTranspose in one, two, three spatial axes, any groups, strides, dilations, pads and both
+// layouts. Weights are ONNX's: [OC, IC/group, kernel...] for Conv, [IC, OC/group, kernel...] for ConvTranspose.
 #include "ops/conv.h"
 
-namespace mcc {
+namespace mcc::ops {
 namespace {
 
 void read_channels(ConvShape& c, const Shape& w) {
@@ -19,7 +19,8 @@ Shape transposed_extents(const Window& w, const Shape& output_padding) {
   if (output_padding.size() != w.rank()) fail("output_padding needs {} entries", w.rank());
   Shape out(w.rank());
   for (size_t i = 0; i < out.size(); i++) {
-    out[i] = (w.in[i] - 1) * w.strides[i] + output_padding[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - w.begin[i] - w.end[i];
+    out[i] = (w.in[i] - 1) * w.strides[i] + output_padding[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - w.begin[i] -
+             w.end[i];
     if (out[i] < 1) fail("the pads leave no output along spatial axis {}", i);
   }
   return out;
@@ -44,7 +45,8 @@ ConvShape conv_shape(const Node& node, Types in) {
   ConvShape c;
   c.transposed = node.op == "ConvTranspose";
   Shape kernel(w.begin() + 2, w.end());
-  if (node.attrs.get_ints("kernel_shape", kernel) != kernel) fail("kernel_shape differs from the weights {}", to_string(w));
+  if (node.attrs.get_ints("kernel_shape", kernel) != kernel)
+    fail("kernel_shape differs from the weights {}", to_string(w));
   c.window = read_window(node, x, kernel);
   c.batch = x[0];
   c.group = node.attrs.get_int("group", 1);
@@ -58,6 +60,6 @@ ConvShape conv_shape(const Node& node, Types in) {
   return c;
 }
 
-std::span<const OpDef> conv_ops() { return kOps; }
+}  // namespace mcc::ops
 
-}  // namespace mcc
+std::span<const mcc::OpDef> mcc::conv_ops() { return ops::kOps; }

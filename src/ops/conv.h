@@ -3,7 +3,7 @@
 #include "ops/op_def.h"
 #include "ops/window.h"
 
-namespace mcc {
+namespace mcc::ops {
 
 struct ConvShape {
   Window window;  // `out` filled
@@ -21,4 +21,4 @@ ConvShape conv_shape(const Node& node, Types in);  // throws Error when the inpu
 loop::Func lower_conv(const Node& node, Types in, Types out);
 void conv_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out);
 
-}  // namespace mcc
+}  // namespace mcc::ops

@@ -1,20 +1,18 @@
 // Convolutions as loop programs.
 //
-// Conv: a block "pad" when there is padding, then a perfect nest "conv" over output pixels and channels that reduces over
-// kernel and input channels. Channels last: spatial n, o..., oc; reduction k..., ic. Channels first: n, oc, o...; ic, k....
-// Depthwise has no ic. Other groups compute [.., group, channel of the group] and a last block flattens the two.
+// Conv: a block "pad" when there is padding, then a perfect nest "conv" over output pixels and channels that reduces
+// over kernel and input channels. Channels last: spatial n, o..., oc; reduction k..., ic. Channels first: n, oc, o...;
+// ic, k.... Depthwise has no ic. Other groups compute [.., group, channel of the group] and a last block flattens the
+// two.
 //
-// ConvTranspose: a block "dilate" spreads the input with zeros between, and then it is a convolution of stride one with the kernel
-// turned around. Bias is an elementwise block "bias"; narrow floats accumulate in f32 and are cast there.
+// ConvTranspose: a block "dilate" spreads the input with zeros between, and then it is a convolution of stride one with
+// the kernel turned around. Bias is an elementwise block "bias"; narrow floats accumulate in f32 and are cast there.
 #include "ops/conv.h"
 #include "ops/lib.h"
 
-namespace mcc {
+namespace mcc::ops {
 
-using loop::Expr;
 using loop::ExprOp;
-using loop::FuncBuilder;
-using loop::Vars;
 
 namespace {
 
@@ -33,7 +31,8 @@ int dilate_input(FuncBuilder& b, int x, const TensorType& type, const ConvShape&
       i64 shift = (w.kernel[i] - 1) * w.dilations[i] - w.begin[i];
       Expr q = at.at[i] - shift;
       present = present && within(q, (w.in[i] - 1) * w.strides[i] + 1, -shift, extents[i] - 1 - shift);
-      if (w.strides[i] > 1) present = present && loop::binary(ExprOp::eq, floormod(q, w.strides[i]), loop::const_int(0));
+      if (w.strides[i] > 1)
+        present = present && loop::binary(ExprOp::eq, floormod(q, w.strides[i]), loop::const_int(0));
       at.at[i] = floordiv(q, w.strides[i]);
     }
     return loop::select(present, b.load(x, arrange(w.channels_last, at)), loop::constant(type.dtype, 0));
@@ -56,7 +55,8 @@ bool has_group_axis(const ConvShape& c) { return c.group > 1 && !c.depthwise(); 
 Nest nest_of(const ConvShape& c) {
   const Window& w = c.window;
   Nest nest{arrange(w.channels_last, Parts<i64>{c.batch, c.out_channels, w.out}), w.kernel};
-  if (!c.depthwise()) nest.reduction.insert(w.channels_last ? nest.reduction.end() : nest.reduction.begin(), c.group_in());
+  if (!c.depthwise())
+    nest.reduction.insert(w.channels_last ? nest.reduction.end() : nest.reduction.begin(), c.group_in());
   if (has_group_axis(c)) {
     auto channel = w.channels_last ? nest.spatial.end() - 1 : nest.spatial.begin() + 1;
     *channel = c.group_out();
@@ -117,7 +117,7 @@ void finish(FuncBuilder& b, const ConvShape& c, int sums, int bias, int y, const
 
 loop::Func lower_conv(const Node& node, Types in, Types out) {
   ConvShape c = conv_shape(node, in);
-  DType dtype = in[0].dtype, acc = accumulator_type(dtype);
+  DType dtype = in[0].dtype, acc = compute_type(dtype);
   FuncBuilder b(node.op);
   int x = b.input("x", dtype, in[0].shape), w = b.input("w", dtype, in[1].shape);
   int bias = in.size() > 2 && !is_missing(in[2]) ? b.input("b", dtype, in[2].shape) : -1;
@@ -140,4 +140,4 @@ loop::Func lower_conv(const Node& node, Types in, Types out) {
   return b.take();
 }
 
-}  // namespace mcc
+}  // namespace mcc::ops

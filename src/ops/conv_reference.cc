@@ -1,14 +1,14 @@
-// The reference of Conv and ConvTranspose: for each group, the patches under a band of output pixels are gathered into a matrix and
-// multiplied by the group's weights. Everything is channels last and double inside, whatever the layout and type outside.
+// The reference of Conv and ConvTranspose: for each group, the patches under a band of output pixels are gathered into
+// a matrix and multiplied by the group's weights. Everything is channels last and double inside, whatever the layout
+// and type outside.
 #include "ops/conv.h"
 #include "ops/gemm.h"
+#include "ops/lib.h"
 
-namespace mcc {
+namespace mcc::ops {
 namespace {
 
 using Doubles = std::vector<double>;
-
-size_t at(i64 i) { return static_cast<size_t>(i); }
 
 // [N, C, pixels] -> [N, pixels, C], or a plain copy when the channels are last already.
 Doubles channels_last(const Tensor& x, const ConvShape& c) {
@@ -52,7 +52,8 @@ void gather_patches(const ConvShape& c, const std::vector<i64>& table, const dou
 }
 
 // Sums of pixels first.. of one group and image into y, with the bias.
-void scatter_sums(const ConvShape& c, const Doubles& sums, const Tensor* bias, i64 n, i64 g, i64 first, i64 count, Tensor& y) {
+void scatter_sums(const ConvShape& c, const Doubles& sums, const Tensor* bias, i64 n, i64 g, i64 first, i64 count,
+                  Tensor& y) {
   i64 pixels = elements(c.window.out), ocs = c.group_out();
   for (i64 p = 0; p < count; p++)
     for (i64 oc = 0; oc < ocs; oc++) {
@@ -86,4 +87,4 @@ void conv_reference(const Node& node, std::span<const Tensor* const> in, std::sp
       }
 }
 
-}  // namespace mcc
+}  // namespace mcc::ops

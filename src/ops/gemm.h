@@ -1,11 +1,11 @@
-// The matrix product that references are made of: plain, in one type (double for floats, i64 for integers, which wraps), and
-// blocked just enough that a whole network's reference takes seconds.
+// The matrix product that references are made of: plain, in one type (double for floats, i64 for integers, which
+// wraps), and blocked just enough that a whole network's reference takes seconds.
 #pragma once
 #include <algorithm>
 
 #include "base/base.h"
 
-namespace mcc {
+namespace mcc::ops {
 
 // row[0..n) += the sum over i < 4 of a[i] * b[i][0..n), b row-major with `stride` between its rows.
 template <typename T>
@@ -34,4 +34,4 @@ void gemm(i64 m, i64 n, i64 k, const T* a, const T* b, T* c) {
     }
 }
 
-}  // namespace mcc
+}  // namespace mcc::ops

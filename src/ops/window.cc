@@ -1,13 +1,11 @@
 // Windows read from attributes, their extents, and the two ways to walk them: a table of taps for the references, index
-// expressions over an explicitly padded copy for the lowerings. The copy keeps the reduction that follows a perfect nest
-// without conditions.
+// expressions over an explicitly padded copy for the lowerings. The copy keeps the reduction that follows a perfect
+// nest without conditions.
 #include "ops/window.h"
 
-namespace mcc {
+namespace mcc::ops {
 
-using loop::Expr;
 using loop::ExprOp;
-using loop::Vars;
 
 bool is_channels_last(const Node& node) {
   std::string layout = node.attrs.get_string("layout", "NCHW");
@@ -30,7 +28,8 @@ Window read_window(const Node& node, const Shape& x, const Shape& kernel) {
   w.begin.assign(pads.begin(), pads.begin() + static_cast<i64>(rank));
   w.end.assign(pads.begin() + static_cast<i64>(rank), pads.end());
   for (size_t i = 0; i < rank; i++) {
-    if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1) fail("kernel, strides and dilations must be positive");
+    if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1)
+      fail("kernel, strides and dilations must be positive");
     if (w.begin[i] < 0 || w.end[i] < 0) fail("negative pads are not supported");
   }
   return w;
@@ -39,12 +38,14 @@ Window read_window(const Node& node, const Shape& x, const Shape& kernel) {
 namespace {
 
 // Pixels between the first window's start and the last place where one still fits.
-i64 slack(const Window& w, size_t i) { return w.in[i] + w.begin[i] + w.end[i] - (w.kernel[i] - 1) * w.dilations[i] - 1; }
+i64 slack(const Window& w, size_t i) {
+  return w.in[i] + w.begin[i] + w.end[i] - (w.kernel[i] - 1) * w.dilations[i] - 1;
+}
 
 void check_fits(const Window& w, size_t i) {
   if (slack(w, i) < 0)
-    fail("a kernel of {} with dilation {} does not fit {} pixels with pads {} and {}", w.kernel[i], w.dilations[i], w.in[i],
-         w.begin[i], w.end[i]);
+    fail("a kernel of {} with dilation {} does not fit {} pixels with pads {} and {}", w.kernel[i], w.dilations[i],
+         w.in[i], w.begin[i], w.end[i]);
 }
 
 // The index of multi-dimensional position number `flat`.
@@ -111,7 +112,7 @@ Expr within(const Expr& e, i64 extent, i64 min, i64 max) {
   return low && high;
 }
 
-int pad_input(loop::FuncBuilder& b, int x, const TensorType& type, const Window& w, const Expr& fill) {
+int pad_input(FuncBuilder& b, int x, const TensorType& type, const Window& w, const Expr& fill) {
   Shape touched = touched_extents(w);
   bool padded = false;
   for (size_t i = 0; i < w.rank(); i++) padded |= w.begin[i] > 0 || touched[i] > w.in[i];
@@ -137,4 +138,4 @@ Vars window_index(const Window& w, const Vars& o, const Vars& k) {
   return at;
 }
 
-}  // namespace mcc
+}  // namespace mcc::ops
