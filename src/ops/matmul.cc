@@ -66,7 +66,8 @@ Product product_of(const Node& node, const Shape& a, const Shape& b) {
   p.trans_a = p.has_m && node.attrs.get_int("transA", 0) != 0;
   p.trans_b = p.has_n && node.attrs.get_int("transB", 0) != 0;
   Side left = side_of(a, true, p.trans_a), right = side_of(b, false, p.trans_b);
-  if (left.inner != right.outer) fail("{} times {} does not fit: {} and {}", to_string(a), to_string(b), left.inner, right.outer);
+  if (left.inner != right.outer)
+    fail("{} times {} does not fit: {} and {}", to_string(a), to_string(b), left.inner, right.outer);
   p.batch = broadcast(left.batch, right.batch);
   p.m = left.outer;
   p.n = right.inner;

@@ -7,8 +7,8 @@
 
 namespace mcc::ops {
 
-// A * B with numpy's rules: the last two dimensions are matrices (swapped for transA, transB), those before broadcast; a one-dimensional
-// A is a row, B a column, and the output lacks that dimension.
+// A * B with numpy's rules: the last two dimensions are matrices (swapped for transA, transB), those before broadcast;
+// a one-dimensional A is a row, B a column, and the output lacks that dimension.
 struct Product {
   Shape batch;
   i64 m = 1, n = 1, k = 0;
@@ -18,7 +18,8 @@ struct Product {
 };
 Product product_of(const Node& node, const Shape& a, const Shape& b);
 
-// Every operand's and the output's labels, one for each dimension. Dimensions under "..." have labels "0", "1", ... from the right.
+// Every operand's and the output's labels, one for each dimension. Dimensions under "..." have labels "0", "1", ...
+// from the right.
 struct Einsum {
   std::vector<std::string> in;
   std::string out, summed;

@@ -1,6 +1,6 @@
-// Einsum: one nest over all labels of the equation, the output's as spatial loops and the others as reduction, whose value is the product
-// of the operands. It covers every equation (diagonals, "...", broadcasting of extents of one); equations that are
-// matrix products are rewritten to MatMul by a graph pass, where speed is.
+// Einsum: one nest over all labels of the equation, the output's as spatial loops and the others as reduction, whose
+// value is the product of the operands. It covers every equation (diagonals, "...", broadcasting of extents of one);
+// equations that are matrix products are rewritten to MatMul by a graph pass, where speed is.
 #include <algorithm>
 #include <cctype>
 
@@ -84,7 +84,8 @@ Shape Einsum::extents_of(const std::string& labels) const {
 
 Einsum parse_einsum(const std::string& text, Types in) {
   Equation equation = split_equation(text);
-  if (equation.in.size() != in.size()) fail("equation '{}' names {} operands, not {}", text, equation.in.size(), in.size());
+  if (equation.in.size() != in.size())
+    fail("equation '{}' names {} operands, not {}", text, equation.in.size(), in.size());
   Einsum e;
   e.extent.assign(256, -1);
   i64 dots = 0;

@@ -1,5 +1,5 @@
-// MatMul as a loop program: one perfect nest "matmul" over batch..., m, n that reduces over k. A batch dimension that an operand lacks
-// or has only once does not occur in its index, so that batch and m can be merged where B is shared.
+// MatMul as a loop program: one perfect nest "matmul" over batch..., m, n that reduces over k. A batch dimension that
+// an operand lacks or has only once does not occur in its index, so that batch and m can be merged where B is shared.
 #include "ops/matmul.h"
 
 namespace mcc::ops {

@@ -26,9 +26,7 @@ std::vector<T> matrices_transposed(const std::vector<T>& from, i64 rows, i64 col
   return to;
 }
 
-Shape batch_of(const Shape& shape) {
-  return shape.size() > 2 ? Shape(shape.begin(), shape.end() - 2) : Shape{};
-}
+Shape batch_of(const Shape& shape) { return shape.size() > 2 ? Shape(shape.begin(), shape.end() - 2) : Shape{}; }
 
 template <typename T>
 std::vector<T> product(const Product& p, const Tensor& a, const Tensor& b) {

@@ -1,4 +1,5 @@
-// Pools: MaxPool (with Indices), AveragePool, LpPool and their global forms, in any number of spatial axes and both layouts.
+// Pools: MaxPool (with Indices), AveragePool, LpPool and their global forms, in any number of spatial axes and both
+// layouts.
 #include "ops/pool.h"
 
 namespace mcc::ops {

@@ -18,7 +18,8 @@ struct PoolShape {
 
 PoolShape pool_shape(const Node& node, Types in);
 
-// Along one axis, the kernel elements k in 0 .. K-1 for which start + k * dilation lies in low .. high-1 are counted for the divisor.
+// Along one axis, the kernel elements k in 0 .. K-1 for which start + k * dilation lies in low .. high-1 are counted
+// for the divisor.
 struct Counted {
   i64 low = 0, high = 0;
 };

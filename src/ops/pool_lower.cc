@@ -1,8 +1,9 @@
-// Pools as loop programs: a block "pad" when there is padding (the lowest value for maxima, zero for sums), a perfect nest "pool"
-// that reduces over the kernel, and an elementwise block for the divisor or the root. Spatial loops follow the layout.
+// Pools as loop programs: a block "pad" when there is padding (the lowest value for maxima, zero for sums), a perfect
+// nest "pool" that reduces over the kernel, and an elementwise block for the divisor or the root. Spatial loops follow
+// the layout.
 //
-// MaxPool's Indices take a second reduction, over the flat numbers of those taps that equal the maximum: the least one is the
-// first in row-major order.
+// MaxPool's Indices take a second reduction, over the flat numbers of those taps that equal the maximum: the least one
+// is the first in row-major order.
 #include <limits>
 
 #include "ops/pool.h"
@@ -27,7 +28,8 @@ struct Walk {
   }
 };
 
-// For how many kernel elements k of the axis start + k * dilation lies in the counted range; start = o * stride - begin.
+// For how many kernel elements k of the axis start + k * dilation lies in the counted range; start = o * stride -
+// begin.
 Expr count_expr(const PoolShape& pool, size_t axis, const Expr& o) {
   const Window& w = pool.window;
   i64 d = w.dilations[axis], k = w.kernel[axis];
@@ -132,8 +134,8 @@ loop::Func lower_pool(const Node& node, Types in, Types out) {
   if (pool.kind != PoolKind::max)
     lower_sum(b, walk, out[0], y[0]);
   else
-    lower_max(b, walk, arrange(pool.window.channels_last, Parts<i64>{pool.batch, pool.channels, pool.window.out}), dtype,
-              y[0], y.size() > 1 ? y[1] : -1);
+    lower_max(b, walk, arrange(pool.window.channels_last, Parts<i64>{pool.batch, pool.channels, pool.window.out}),
+              dtype, y[0], y.size() > 1 ? y[1] : -1);
   return b.take();
 }
 
