@@ -33,7 +33,7 @@ struct Tensor {
 
   // Element i of any type as a number; i64 and u64 beyond 2^53 lose bits in get(), never in get_int().
   double get(i64 i) const;
-  void set(i64 i, double value);    // converts as C does; bool: value != 0
+  void set(i64 i, double value);    // to integers: truncated, clamped to the type's range, NaN gives 0; bool: value != 0
   i64 get_int(i64 i) const;         // floats are truncated
   void set_int(i64 i, i64 value);   // wraps to the type's width
 

@@ -31,19 +31,21 @@ struct OpDef {
   std::string_view name;
   FuseKind fuse = FuseKind::opaque;
   int min_inputs = 0, max_inputs = 0;  // max -1: any number
-  // Output types from input types and attributes. Throws Error with the reason, e.g. "axis 4 is outside rank 3".
+  // Types of all outputs that the op can have (at least node.out.size()), from input types and attributes. Throws Error with the reason, e.g. "axis 4 is outside rank 3".
   std::vector<TensorType> (*infer)(const Node&, Types in) = nullptr;
   // The loop program in algorithm form (loop.h). Parameters: the present inputs in order (Scope::input; constants are
-  // made Scope::constant by the caller), then the present outputs. Null: a pass removes the op before lowering, or it only ever folds.
+  // made Scope::constant by the caller), then the present outputs (`in` and `out` as infer_types takes and gives). Null: a pass removes the op before lowering, or it only ever folds.
   loop::Func (*lower)(const Node&, Types in, Types out) = nullptr;
-  // Plain, slow, trusted. A missing optional input is a null pointer. `out` tensors are allocated, zero-filled.
+  // Plain, slow, trusted. A missing optional input is a null pointer. `out` tensors are allocated, zero-filled; there is one
+  // for each of node.out, wanted or not.
   void (*reference)(const Node&, std::span<const Tensor* const> in, std::span<Tensor> out) = nullptr;
 };
 
 const OpDef* find_op(std::string_view name);  // null if unknown
 std::span<const OpDef* const> all_ops();      // sorted by name
 
-// Convenience over find_op: infer with arity checks; errors are prefixed with describe(node).
+// Convenience over find_op: infer with arity checks; errors are prefixed with describe(node). One type for each of node.out;
+// that of an unwanted output (kNone) is missing_type().
 std::vector<TensorType> infer_types(const Node& node, Types in);
 std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor* const> in, Types in_types);
 // The whole graph by references, node by node: what every artifact is compared with. Inputs in graph order.

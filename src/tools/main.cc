@@ -1,2 +1,86 @@
-// The program: `mcc COMMAND ...`, or the same under the name mcc-COMMAND.
-int main() { return 2; }
+// The program: `mcc COMMAND ...`, or the same under the name mcc-COMMAND. Errors are caught here and nowhere else:
+// exit status 2 for bad usage or input (one line: what, where, what to do), 1 when the job failed.
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <span>
+
+#include "measure/runner.h"
+#include "tools/tools.h"
+
+namespace mcc {
+namespace {
+
+struct Command {
+  std::string_view name, help;
+  int (*run)(const Args&);
+};
+
+int cmd_targets(const Args& args);
+
+// Each row is a command of its own file, cmd_NAME.cc.
+constexpr Command kCommands[] = {
+    {"targets", "lists the known targets", cmd_targets},
+};
+
+int cmd_targets(const Args& args) {
+  CLI::App app("Lists the known targets; --json=NAME prints one as JSON, a start for a board of your own.", "mcc-targets");
+  std::string name;
+  app.add_option("--json", name, "print this target as JSON");
+  if (!parse_command_line(app, args)) return 0;
+  if (!name.empty()) return fmt::print("{}\n", to_json(find_target(name))), 0;
+  for (const std::string& known : target_names()) fmt::print("{}\n", known);
+  return 0;
+}
+
+void print_usage(std::FILE* to) {
+  fmt::print(to, "usage: mcc COMMAND ...   (or mcc-COMMAND ...)\n\n");
+  for (const Command& command : kCommands) fmt::print(to, "  {:<9}{}\n", command.name, command.help);
+  fmt::print(to, "\nmcc COMMAND --help tells a command's options.\n");
+}
+
+int run(Args args) {
+  if (args.size() == 2 && args[1] == "--measure-child") return measure_child_main();
+  const std::string program = std::filesystem::path(args[0]).filename().string();
+  if (program.starts_with("mcc-")) {
+    args[0] = program.substr(4);
+  } else {
+    args.erase(args.begin());
+    if (args.empty()) return print_usage(stderr), 2;
+    if (args[0] == "--help" || args[0] == "-h" || args[0] == "help") return print_usage(stdout), 0;
+  }
+  for (const Command& command : kCommands) {
+    if (args[0] != command.name) continue;
+    args[0] = "mcc-" + args[0];
+    return command.run(args);
+  }
+  fail("mcc: there is no command '{}'; see mcc --help", args[0]);
+}
+
+std::string one_line(std::string text) {
+  for (char& c : text) {
+    if (c == '\n' || c == '\r') c = ' ';
+  }
+  return text;
+}
+
+}  // namespace
+}  // namespace mcc
+
+int main(int argc, char** argv) {
+  try {
+    return mcc::run({argv, argv + argc});
+  } catch (const mcc::Error& error) {
+    fmt::print(stderr, "{}\n", mcc::one_line(error.what()));
+    return 2;
+  } catch (const mcc::JobError& error) {
+    fmt::print(stderr, "{}\n", mcc::one_line(error.what()));
+    return 1;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "out of memory\n");
+    return 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "{}\n", mcc::one_line(error.what()));
+    return 1;
+  }
+}

@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Builds mcc; the programs land in build/bin.
+#   scripts/build.sh              release build in build/
+#   scripts/build.sh --sanitize   AddressSanitizer and UndefinedBehaviorSanitizer, in build-sanitize/
+#   scripts/build.sh [--sanitize] TARGET...   only these CMake targets
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=build
+options=(-DCMAKE_BUILD_TYPE=Release)
+if [ "${1:-}" = --sanitize ]; then
+  folder=build-sanitize
+  options=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DMCC_SANITIZE=ON)
+  shift
+fi
+case "${1:-}" in
+  -*) echo "build.sh: unknown option $1 (known: --sanitize)" >&2; exit 2 ;;
+esac
+
+cmake -S . -B "$folder" -G Ninja "${options[@]}" >"/dev/null"
+cmake --build "$folder" ${1:+--target "$@"}
+echo "built: $folder/bin"

@@ -1,0 +1,178 @@
+// The log file: SQLite in write-ahead-log mode. One row a record: its key columns for look-ups, and the JSON line that is the record.
+// A batch is one transaction, flushed to the disk before append() returns; so a kill at any moment loses at most the batch in
+// flight. Readers and one writer work at the same time; a second writer waits (busy timeout).
+#include <sqlite3.h>
+
+#include <limits>
+
+#include "records/record.h"
+
+namespace mcc {
+namespace {
+
+constexpr int kSchema = 1;
+constexpr int kApplicationId = 0x6d63636c;  // "mccl", in the file's header: tells a tuning log from other SQLite files
+
+constexpr const char* kCreate =
+    "CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, device TEXT NOT NULL,"
+    " outcome TEXT NOT NULL, median REAL, line TEXT NOT NULL);"
+    "CREATE INDEX IF NOT EXISTS by_task ON records (task, device, median);"
+    "CREATE TABLE IF NOT EXISTS notes (kind TEXT NOT NULL, key TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, key));";
+
+}  // namespace
+
+struct RecordStore::Impl {
+  sqlite3* db = nullptr;
+  std::string file;
+  ~Impl() { sqlite3_close_v2(db); }
+
+  [[noreturn]] void failed(const char* what) const { throw JobError(fmt::format("{}: {}: {}", file, what, sqlite3_errmsg(db))); }
+
+  void run(const char* sql, const char* what) const {
+    if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) failed(what);
+  }
+
+  i64 number(const char* sql) const;
+};
+
+namespace {
+
+// A prepared statement, finalised at the end of its scope.
+class Statement {
+ public:
+  Statement(sqlite3* db, const char* sql, const std::string& file) : db_(db), file_(file) {
+    if (sqlite3_prepare_v2(db, sql, -1, &statement_, nullptr) != SQLITE_OK) failed();
+  }
+  ~Statement() { sqlite3_finalize(statement_); }
+  Statement(const Statement&) = delete;
+  Statement& operator=(const Statement&) = delete;
+
+  Statement& bind(int at, std::string_view text) {
+    sqlite3_bind_text64(statement_, at, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+    return *this;
+  }
+  Statement& bind(int at, double value) {
+    value < std::numeric_limits<double>::infinity() ? sqlite3_bind_double(statement_, at, value) : sqlite3_bind_null(statement_, at);
+    return *this;
+  }
+  bool step() {
+    const int code = sqlite3_step(statement_);
+    if (code != SQLITE_ROW && code != SQLITE_DONE) failed();
+    return code == SQLITE_ROW;
+  }
+  void reset() { sqlite3_reset(statement_); }
+  std::string text(int column) const {
+    const auto* at = reinterpret_cast<const char*>(sqlite3_column_text(statement_, column));
+    return at == nullptr ? "" : std::string(at, static_cast<size_t>(sqlite3_column_bytes(statement_, column)));
+  }
+  i64 integer(int column) const { return sqlite3_column_int64(statement_, column); }
+
+ private:
+  [[noreturn]] void failed() const { throw JobError(fmt::format("{}: tuning log: {}", file_, sqlite3_errmsg(db_))); }
+  sqlite3* db_;
+  const std::string& file_;
+  sqlite3_stmt* statement_ = nullptr;
+};
+
+std::vector<Record> read_all(Statement& statement) {
+  std::vector<Record> records;
+  while (statement.step()) records.push_back(record_from_json_line(statement.text(0)));
+  return records;
+}
+
+}  // namespace
+
+i64 RecordStore::Impl::number(const char* sql) const {
+  Statement statement(db, sql, file);
+  return statement.step() ? statement.integer(0) : 0;
+}
+
+RecordStore::RecordStore(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RecordStore::RecordStore(RecordStore&&) noexcept = default;
+RecordStore& RecordStore::operator=(RecordStore&&) noexcept = default;
+RecordStore::~RecordStore() = default;
+
+RecordStore RecordStore::in_memory() { return open(":memory:", Mode::read_write); }
+
+RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
+  auto impl = std::make_unique<Impl>();
+  impl->file = file.string();
+  const bool write = mode == Mode::read_write;
+  if (!write && !std::filesystem::exists(file)) fail("{}: no such tuning log", file.string());
+  const int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+  if (sqlite3_open_v2(file.c_str(), &impl->db, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
+    fail("{}: cannot open the tuning log: {}", file.string(), sqlite3_errmsg(impl->db));
+  sqlite3_busy_timeout(impl->db, 10000);
+  try {
+    const i64 tables = impl->number("SELECT count(*) FROM sqlite_master");
+    const i64 id = impl->number("PRAGMA application_id"), schema = impl->number("PRAGMA user_version");
+    if (tables > 0 && id != kApplicationId) fail("{}: is a SQLite file, but not a tuning log", file.string());
+    if (schema > kSchema) fail("{}: written by a newer mcc (log schema {}, this one knows {})", file.string(), schema, kSchema);
+    if (write) {
+      impl->run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;", "cannot write the tuning log");
+      if (tables == 0) {
+        impl->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId, kSchema).c_str(), "cannot write the tuning log");
+        impl->run(kCreate, "cannot write the tuning log");
+      }
+    } else if (tables == 0) {
+      fail("{}: is empty, not a tuning log", file.string());
+    }
+  } catch (const JobError& error) {
+    throw Error(error.what());
+  }
+  return RecordStore(std::move(impl));
+}
+
+void RecordStore::append(const std::vector<Record>& records) {
+  impl_->run("BEGIN IMMEDIATE", "cannot write the tuning log");
+  try {
+    Statement insert(impl_->db, "INSERT OR IGNORE INTO records (id, task, device, outcome, median, line) VALUES (?,?,?,?,?,?)", impl_->file);
+    for (const Record& record : records) {
+      insert.bind(1, record.id).bind(2, record.task).bind(3, record.device).bind(4, name(record.result.outcome));
+      insert.bind(5, record.result.median()).bind(6, to_json_line(record));
+      insert.step();
+      insert.reset();
+    }
+    impl_->run("COMMIT", "cannot write the tuning log");
+  } catch (...) {
+    sqlite3_exec(impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+std::vector<Record> RecordStore::all() const {
+  Statement statement(impl_->db, "SELECT line FROM records ORDER BY n", impl_->file);
+  return read_all(statement);
+}
+
+std::vector<Record> RecordStore::of_task(const std::string& task, const std::string& device) const {
+  Statement statement(impl_->db, "SELECT line FROM records WHERE task=? AND device=? ORDER BY n", impl_->file);
+  statement.bind(1, task).bind(2, device);
+  return read_all(statement);
+}
+
+std::vector<Record> RecordStore::best(const std::string& task, const std::string& device, int n) const {
+  Statement statement(impl_->db,
+                      "SELECT line FROM records WHERE task=? AND device=? AND outcome='ok' AND median IS NOT NULL ORDER BY median, n LIMIT ?",
+                      impl_->file);
+  statement.bind(1, task).bind(2, device).bind(3, static_cast<double>(n));
+  return read_all(statement);
+}
+
+i64 RecordStore::count() const { return impl_->number("SELECT count(*) FROM records"); }
+
+void RecordStore::put_note(const std::string& kind, const std::string& key, const std::string& json) {
+  Statement insert(impl_->db, "INSERT OR REPLACE INTO notes (kind, key, json) VALUES (?,?,?)", impl_->file);
+  insert.bind(1, kind).bind(2, key).bind(3, json);
+  insert.step();
+}
+
+std::vector<std::pair<std::string, std::string>> RecordStore::notes(const std::string& kind) const {
+  Statement statement(impl_->db, "SELECT key, json FROM notes WHERE kind=? ORDER BY rowid", impl_->file);
+  statement.bind(1, kind);
+  std::vector<std::pair<std::string, std::string>> found;
+  while (statement.step()) found.emplace_back(statement.text(0), statement.text(1));
+  return found;
+}
+
+}  // namespace mcc

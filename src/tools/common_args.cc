@@ -1,0 +1,77 @@
+// What the commands share in reading their arguments.
+#include "base/text.h"
+#include "tools/tools.h"
+
+namespace mcc {
+namespace {
+
+// "NAME=VALUE" or "NAME:VALUE", cut at the last separator so that names may hold it.
+std::pair<std::string, std::string> cut(const std::string& option, const std::string& text, char separator) {
+  const size_t at = separator == '=' ? text.find('=') : text.rfind(separator);
+  if (at == std::string::npos || at == 0) fail("{}={}: want {}=NAME{}VALUE", option, text, option, separator);
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+Shape parse_shape(const std::string& option, const std::string& text) {
+  if (text == "scalar") return {};
+  Shape shape;
+  for (const std::string& dim : split(text, 'x')) {
+    const auto value = to_i64(dim);
+    if (!value || *value < 0) fail("{}: '{}' is not a shape like 1x3x224x224 (or scalar)", option, text);
+    shape.push_back(*value);
+  }
+  if (shape.empty()) fail("{}: the shape is empty; write e.g. 1x3x224x224, or scalar", option);
+  return shape;
+}
+
+}  // namespace
+
+bool parse_command_line(CLI::App& app, const Args& args) {
+  std::vector<std::string> reversed(args.rbegin(), args.rend() - 1);
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", app.help());
+    return false;
+  } catch (const CLI::ParseError& error) {
+    std::string what = error.what();
+    if (const size_t line = what.find('\n'); line != std::string::npos) what.resize(line);
+    fail("{}: {} (see {} --help)", args[0], what, args[0]);
+  }
+  return true;
+}
+
+void ModelArgs::add_to(CLI::App& app) {
+  app.add_option("MODEL", file, "the model, an ONNX file")->required();
+  app.add_option("--shape", shapes, "INPUT:1x3x224x224, the shape of an input with free dimensions (repeatable)");
+  app.add_option("--dim", dims, "NAME=N, the value of a named free dimension (repeatable)");
+  app.add_option("--bind", binds, "INPUT=VALUE, makes an input a constant: a number for all elements, or a .npy file (repeatable)");
+}
+
+ImportOptions ModelArgs::import_options() const {
+  ImportOptions options;
+  for (const std::string& text : shapes) {
+    const auto [name, value] = cut("--shape", text, ':');
+    options.shapes[name] = parse_shape("--shape=" + text, value);
+  }
+  for (const std::string& text : dims) {
+    const auto [name, value] = cut("--dim", text, '=');
+    const auto number = to_i64(value);
+    if (!number || *number < 0) fail("--dim={}: '{}' is not a whole number", text, value);
+    options.dims[name] = *number;
+  }
+  for (const std::string& text : binds) {
+    const auto [name, value] = cut("--bind", text, '=');
+    options.binds[name] = value;
+  }
+  return options;
+}
+
+Target target_with_threads(const std::string& name, int threads) {
+  Target target = find_target(name);
+  if (threads < 0) fail("--threads={}: want at least 1", threads);
+  if (threads > 0) target.cores = threads;
+  return target;
+}
+
+}  // namespace mcc

@@ -1,0 +1,36 @@
+// The commands of the program, one file each. A command parses its own arguments (args[0] is its name), throws Error for
+// bad usage or input and JobError when the job failed, prints its one JSON object on standard output when asked to, and everything
+// for people on standard error.
+#pragma once
+#include <CLI/CLI.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/base.h"
+#include "frontend/frontend.h"
+#include "target/target.h"
+
+namespace mcc {
+
+using Args = std::vector<std::string>;
+
+int cmd_compile(const Args& args);
+int cmd_run(const Args& args);
+int cmd_verify(const Args& args);
+
+// Parses with CLI11; throws Error with one line for bad usage. Returns false when --help was printed.
+bool parse_command_line(CLI::App& app, const Args& args);
+
+// The options that every command with a MODEL takes: --shape, --dim, --bind.
+struct ModelArgs {
+  std::string file;
+  std::vector<std::string> shapes, dims, binds;
+  void add_to(CLI::App& app);
+  ImportOptions import_options() const;  // throws Error for a malformed option
+};
+
+// The target by name or file, with --threads as its number of cores when given (> 0).
+Target target_with_threads(const std::string& name, int threads);
+
+}  // namespace mcc

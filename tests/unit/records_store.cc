@@ -1,0 +1,96 @@
+// The tuning log: what is written is read back, nothing twice, bad files are refused with one line.
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/file.h"
+#include "records/record.h"
+
+namespace mcc {
+namespace {
+
+Record sample(int i) {
+  Record record;
+  record.id = fmt::format("id{}", i);
+  record.task = i % 2 ? "odd" : "even";
+  record.task_name = "conv \"quoted\"";
+  record.device = "dev";
+  record.trace = parse_trace("split conv m [4,12]; mark conv m.0 parallel");
+  record.result.seconds = {1.25e-4 * (i + 1), 1.0 / 3.0};
+  record.seed = 7;
+  record.mcc = "0.1";
+  return record;
+}
+
+TEST(Record, JsonLineRoundTrip) {
+  const Record record = sample(3);
+  const std::string line = to_json_line(record);
+  EXPECT_EQ(to_json_line(record_from_json_line(line)), line);
+  EXPECT_EQ(record_from_json_line(line).trace, record.trace);
+}
+
+TEST(Record, BadLinesAreRefused) {
+  EXPECT_THROW(record_from_json_line("{"), Error);
+  EXPECT_THROW(record_from_json_line("[]"), Error);
+  EXPECT_THROW(record_from_json_line("{\"v\":99}"), Error);
+  EXPECT_THROW(record_from_json_line("{\"v\":1,\"id\":3}"), Error);
+}
+
+TEST(RecordStore, KeepsEverythingOnce) {
+  const TempDir dir;
+  const auto file = dir.path() / "log.db";
+  {
+    RecordStore store = RecordStore::open(file, RecordStore::Mode::read_write);
+    store.append({sample(0), sample(1)});
+    store.append({sample(1), sample(2)});
+  }
+  const RecordStore store = RecordStore::open(file, RecordStore::Mode::read_only);
+  EXPECT_EQ(store.count(), 3);
+  EXPECT_EQ(store.all()[2].id, "id2");
+  EXPECT_EQ(store.best("even", "dev", 5).front().id, "id0");
+  EXPECT_EQ(store.of_task("odd", "dev").size(), 1u);
+  EXPECT_EQ(store.of_task("odd", "other").size(), 0u);
+}
+
+TEST(RecordStore, FailuresHaveNoTime) {
+  RecordStore store = RecordStore::in_memory();
+  Record failed = sample(0);
+  failed.result = {Outcome::crash, {}, "signal 11"};
+  store.append({failed});
+  EXPECT_TRUE(store.best("even", "dev", 5).empty());
+  EXPECT_EQ(store.all()[0].result.note, "signal 11");
+}
+
+TEST(RecordStore, RefusesWhatIsNoLog) {
+  const TempDir dir;
+  write_file(dir.path() / "text", "hello, this is no database at all, and long enough to be looked at............................................");
+  EXPECT_THROW(RecordStore::open(dir.path() / "text", RecordStore::Mode::read_write), Error);
+  EXPECT_THROW(RecordStore::open(dir.path() / "none", RecordStore::Mode::read_only), Error);
+  EXPECT_THROW(RecordStore::open(dir.path() / "no" / "folder.db", RecordStore::Mode::read_write), Error);
+}
+
+TEST(RecordStore, TwoWritersWait) {
+  const TempDir dir;
+  const auto file = dir.path() / "log.db";
+  RecordStore::open(file, RecordStore::Mode::read_write);
+  auto write = [&](int from) {
+    RecordStore store = RecordStore::open(file, RecordStore::Mode::read_write);
+    for (int i = from; i < from + 20; i++) store.append({sample(i)});
+  };
+  std::thread other(write, 100);
+  write(0);
+  other.join();
+  EXPECT_EQ(RecordStore::open(file, RecordStore::Mode::read_only).count(), 40);
+}
+
+TEST(RecordStore, Notes) {
+  RecordStore store = RecordStore::in_memory();
+  store.put_note("quality", "1", "{\"a\":1}");
+  store.put_note("quality", "2", "{}");
+  store.put_note("quality", "1", "{\"a\":2}");
+  EXPECT_EQ(store.notes("quality").size(), 2u);
+  EXPECT_EQ(store.notes("other").size(), 0u);
+}
+
+}  // namespace
+}  // namespace mcc
