@@ -194,7 +194,8 @@ class Printer {
       const Placement& place = layout_.buffers[static_cast<size_t>(b)];
       const std::string type = memory_type(buffer.dtype), id = buffer_name(b);
       if (place.place == Place::stack) {
-        text += fmt::format("  {} {}[{}];\n", type, id, std::max<i64>(1, place.bytes / size_of(buffer.dtype)));
+        text += fmt::format("  {0} {1}[{2}];\n  (void){1};\n", type, id,
+                            std::max<i64>(1, place.bytes / size_of(buffer.dtype)));
         continue;
       }
       const bool read_only = buffer.scope == loop::Scope::input || buffer.scope == loop::Scope::constant;
