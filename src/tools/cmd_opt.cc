@@ -9,6 +9,7 @@
 #include "codegen/codegen.h"
 #include "graph/print.h"
 #include "loop/ir.h"
+#include "loop/text_form.h"
 #include "schedule/trace.h"
 #include "tools/tools.h"
 
