@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/text.h"
+
 namespace mcc::ops {
 namespace {
 
@@ -31,16 +33,9 @@ std::vector<std::string> default_activations(CellKind kind) {
   return {"tanh"};
 }
 
-// A list of strings is one attribute of names with commas between.
+// A list of strings is one attribute with blanks between.
 std::vector<std::string> activation_names(const Node& node) {
-  std::vector<std::string> names;
-  std::string text = lower_case(node.attrs.get_string("activations", ""));
-  for (size_t from = 0; from < text.size();) {
-    size_t comma = std::min(text.find(',', from), text.size());
-    names.push_back(text.substr(from, comma - from));
-    from = comma + 1;
-  }
-  return names;
+  return split_words(lower_case(node.attrs.get_string("activations", "")));
 }
 
 // The parameters are consumed in order by the functions that take them.
