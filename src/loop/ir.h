@@ -17,20 +17,26 @@ namespace mcc::loop {
 //     reg acc: f32[6,16]
 //     parallel oy in 8 { for ox.0 in 2 { unroll ox.1 in 4 { vectorize c in 16 { acc[ox.1, c] = 0.0 @conv.init } } } }
 //   }
-// Accumulating stores print as +=, *=, min=, max=, and=, or=, xor=. Float constants carry a '.', 'e', or inf/nan; a constant whose type
-// is not f32, i64 or bool is written with it: 3:i32, 0.5:f64. Calls print as name(args): exp(x), select(c, a, b), cast.f16(x).
+// Accumulating stores print as +=, *=, min=, max=, and=, or=, xor=. Float constants carry a '.', 'e', or inf/nan; a
+// constant whose type is not f32, i64 or bool is written with it: 3:i32, 0.5:f64. Calls print as name(args): exp(x),
+// select(c, a, b), cast.f16(x).
+// `//` is floordiv and `%` floormod; mod(a, b) truncates. The second variable of a name prints as name#1. A name of a
+// func that is not an identifier is quoted; buffers, loops and blocks have identifiers: a letter or _, then letters,
+// digits, _ and dots.
 std::string print(const Func& func);
 std::string print(const Func& func, const Expr& expr);
 Func parse_func(std::string_view text);  // throws Error with line and column
 
-// --- verify.cc --------------------------------------------------------------------------------------------------------
-// "" or the first thing that breaks the rules of loop.h: types, ranks, unknown variables, indices provably out of bounds,
-// stores to inputs, reg indices that do not become constants.
+// --- verify.cc
+// --------------------------------------------------------------------------------------------------------
+// "" or the first thing that breaks the rules of loop.h: types, ranks, unknown variables, indices provably out of
+// bounds, stores to inputs, reg indices that do not become constants.
 std::string verify(const Func& func);
 
 // --- interp.cc ------------------------------------------------------------------------------------------------------
-// Runs the program slowly and exactly as loop.h says: one tensor for each parameter, in order (packed constants in packed form). Throws InternalError on an
-// out-of-bounds access. f16/bf16 are computed in float and rounded at each operation.
+// Runs the program slowly and exactly as loop.h says: one tensor for each parameter, in order (packed constants in
+// packed form). Throws InternalError on an out-of-bounds access. f16/bf16 are computed in float and rounded at each
+// operation.
 void interpret(const Func& func, std::span<Tensor* const> params);
 
 // --- affine.cc ------------------------------------------------------------------------------------------------------
@@ -42,26 +48,30 @@ struct Affine {
 };
 std::optional<Affine> to_affine(const Expr& expr);
 Expr to_expr(const Affine& affine);
-// Inclusive bounds of an integer expression, given inclusive bounds of its variables (loads of integers: their type's range).
+// Inclusive bounds of an integer expression, given inclusive bounds of its variables (loads of integers: their type's
+// range).
 struct Range {
   i64 min = 0, max = 0;
 };
 std::optional<Range> bounds(const Expr& expr, const std::function<std::optional<Range>(int var)>& of_var);
 
-// --- simplify.cc ------------------------------------------------------------------------------------------------------
-// Equal value for every assignment of the variables within `of_var`. Canonical for affine expressions (sorted sums), so
-// equal affine expressions become equal Exprs. Does not change float rounding, NaN or signed-zero behaviour.
+// --- simplify.cc
+// ------------------------------------------------------------------------------------------------------ Equal value
+// for every assignment of the variables within `of_var`. Canonical for affine expressions (sorted sums), so equal
+// affine expressions become equal Exprs. Does not change float rounding, NaN or signed-zero behaviour.
 Expr simplify(const Expr& expr, const std::function<std::optional<Range>(int var)>& of_var = nullptr);
-// Every expression; loops of extent 1 vanish, of extent 0 too; Ifs with known conditions are resolved; unused buffers (not
-// parameters) and variables are dropped.
+// Every expression; loops of extent 1 vanish, of extent 0 too; Ifs with known conditions are resolved; unused buffers
+// (not parameters) and variables are dropped.
 Func simplify(const Func& func);
 
 // --- walk.cc --------------------------------------------------------------------------------------------------------
 Expr substitute(const Expr& expr, const std::map<int, Expr>& vars);
-void for_each_store(const Func& func, const std::function<void(const Store&, std::span<const Loop* const> loops)>& visit);
+void for_each_store(const Func& func,
+                    const std::function<void(const Store&, std::span<const Loop* const> loops)>& visit);
 void for_each_load(const Expr& expr, const std::function<void(const Expr& load)>& visit);
 Expr map_loads(const Expr& expr, const std::function<Expr(const Expr& load)>& change);
 bool uses_var(const Expr& expr, int var);
-i64 flops(const Func& func);  // float adds, multiplies, ... of one run; a multiply-add counts two; a transcendental counts one
+i64 flops(const Func&
+              func);  // float adds, multiplies, ... of one run; a multiply-add counts two; a transcendental counts one
 
 }  // namespace mcc::loop

@@ -2,11 +2,12 @@
 // feature extraction, the simulator and the interpreter see.
 //
 // A Func has variables, buffers and statements. Semantics, in prose:
-//  - A statement list runs in order. Loop runs its body for var = 0 .. extent-1; extents are numbers. Loop kinds change how,
+//  - A statement list runs in order. Loop runs its body for var = 0 .. extent-1; extents are numbers. Loop kinds change
+//  how,
 //    never what: `parallel` iterations may run in any order on several threads, `vectorize` ones as lanes of one vector
 //    operation, `unroll` ones are written out. Therefore iterations of a parallel or vectorized loop must not depend on
-//    each other, except that a vectorized loop may accumulate into the same element (a horizontal reduction, in any order).
-//    Directly nested parallel loops form one parallel range.
+//    each other, except that a vectorized loop may accumulate into the same element (a horizontal reduction, in any
+//    order). Directly nested parallel loops form one parallel range.
 //  - Store evaluates its value and then does buffer[index] = value, or buffer[index] = buffer[index] OP value for the
 //    accumulating ops. Floating-point accumulation may be reassociated by schedules, and a*b+c may be fused.
 //  - If runs one of two lists. Its condition has type bool.
@@ -15,14 +16,15 @@
 //    outside its guard.
 //  - Buffers do not overlap. A temp, local or reg buffer has no defined contents until stored to. local and reg
 //    buffers belong to one iteration of the loops that enclose all their uses.
-//  - Integer arithmetic wraps. div and mod on integers truncate as in C; division by zero gives 0 and n mod 0 gives n (stated here
+//  - Integer arithmetic wraps. div and mod on integers truncate as in C; division by zero gives 0 and n mod 0 gives n
+//  (stated here
 //    so that nothing is undefined); floordiv and floormod round down. Float to integer casts saturate, NaN gives 0.
 //  - min and max hand NaN on. Comparisons with NaN are false, except `ne`.
 //
 // Algorithm form. Op lowerings write each block as a perfect nest of serial loops around one Store, blocks in order. A
 // reduction block accumulates; its loops that do not occur in the store's index are its reduction axes; it
-// is preceded by a block named "<block>.init" that assigns the start value over the spatial axes. Schedules (src/schedule)
-// act on Funcs in this form. A nest that fits it not (a scan, a scatter) is legal and is left as it is.
+// is preceded by a block named "<block>.init" that assigns the start value over the spatial axes. Schedules
+// (src/schedule) act on Funcs in this form. A nest that fits it not (a scan, a scatter) is legal and is left as it is.
 // A Loop whose body holds several nests (a recurrence over time) is a region: its nests are blocks of their own.
 #pragma once
 #include <string>
@@ -35,21 +37,68 @@
 namespace mcc::loop {
 
 enum class ExprOp : u8 {
-  // leaves: constant (i for ints and bool, f for floats), variable (i = index in Func::vars), load (i = buffer, args = index)
-  constant, var, load,
+  // leaves: constant (i for ints and bool, f for floats), variable (i = index in Func::vars), load (i = buffer, args =
+  // index)
+  constant,
+  var,
+  load,
   // arithmetic, both arguments and the result of one dtype
-  add, sub, mul, div, mod, floordiv, floormod, min, max, pow,
+  add,
+  sub,
+  mul,
+  div,
+  mod,
+  floordiv,
+  floormod,
+  min,
+  max,
+  pow,
   // comparison (result bool) and logic on bool
-  lt, le, eq, ne, logical_and, logical_or, logical_not,
+  lt,
+  le,
+  eq,
+  ne,
+  logical_and,
+  logical_or,
+  logical_not,
   // bits, on integers
-  bit_and, bit_or, bit_xor, bit_not, shl, shr,
+  bit_and,
+  bit_or,
+  bit_xor,
+  bit_not,
+  shl,
+  shr,
   // select(cond, a, b); cast to Expr::dtype
-  select, cast,
+  select,
+  cast,
   // unary functions of the argument's type
-  neg, abs, sqrt, exp, log, sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, erf, sigmoid,
-  floor, ceil, round_even, trunc, sign,
+  neg,
+  abs,
+  sqrt,
+  exp,
+  log,
+  sin,
+  cos,
+  tan,
+  asin,
+  acos,
+  atan,
+  sinh,
+  cosh,
+  tanh,
+  asinh,
+  acosh,
+  atanh,
+  erf,
+  sigmoid,
+  floor,
+  ceil,
+  round_even,
+  trunc,
+  sign,
   // float -> bool
-  is_nan, is_inf,
+  is_nan,
+  is_inf,
 };
 
 std::string_view name(ExprOp op);
@@ -57,8 +106,8 @@ std::string_view name(ExprOp op);
 struct Expr {
   ExprOp op = ExprOp::constant;
   DType dtype = DType::i64;
-  i64 i = 0;      // constant integer or bool; variable; buffer
-  double f = 0;   // constant float
+  i64 i = 0;     // constant integer or bool; variable; buffer
+  double f = 0;  // constant float
   std::vector<Expr> args;
   bool operator==(const Expr&) const = default;
 };
@@ -69,7 +118,9 @@ enum class StoreOp : u8 { assign, add, mul, min, max, logical_and, logical_or, b
 struct Stmt;
 
 struct Loop {
-  int var = 0;  // index in Func::vars; each loop of a Func has a variable of its own, except copies of one loop in tails
+  // Index in Func::vars; each loop of a Func has a variable of its own, except copies of one loop in tails. Loops
+  // inside one another have different names; loops of different nests may share a name.
+  int var = 0;
   i64 extent = 0;
   LoopKind kind = LoopKind::serial;
   std::vector<Stmt> body;
@@ -104,9 +155,10 @@ inline bool If::operator==(const If&) const = default;
 enum class Scope : u8 { input, constant, output, temp, local, reg };
 
 // How a packed constant is laid out from its source, a row-major tensor of shape `source`. Dimension d of the
-// packed buffer runs over `dims[d].axis` of the source in blocks: value = (index / stride_block) part. Precisely, the element at packed
-// index p is source element s with s[a] = sum over the d with dims[d].axis == a of p[d] * dims[d].scale; elements whose s lies outside the source are zero.
-// Example: W[OC, IC] with 16-blocks of OC, [OC/16][IC][16]: dims = {{0,16},{1,1},{0,1}}.
+// packed buffer runs over `dims[d].axis` of the source in blocks: value = (index / stride_block) part. Precisely, the
+// element at packed index p is source element s with s[a] = sum over the d with dims[d].axis == a of p[d] *
+// dims[d].scale; elements whose s lies outside the source are zero. Example: W[OC, IC] with 16-blocks of OC,
+// [OC/16][IC][16]: dims = {{0,16},{1,1},{0,1}}.
 struct PackDim {
   int axis = 0;
   i64 scale = 1;
@@ -121,9 +173,9 @@ struct Pack {
 struct Buffer {
   std::string name;
   DType dtype = DType::f32;
-  Shape shape;   // row-major, dense
+  Shape shape;  // row-major, dense
   Scope scope = Scope::temp;
-  Pack pack;     // constants only
+  Pack pack;  // constants only
   bool operator==(const Buffer&) const = default;
 };
 
@@ -135,7 +187,9 @@ struct Func {
   bool operator==(const Func&) const = default;
 };
 
-inline bool is_param(Scope scope) { return scope == Scope::input || scope == Scope::constant || scope == Scope::output; }
+inline bool is_param(Scope scope) {
+  return scope == Scope::input || scope == Scope::constant || scope == Scope::output;
+}
 std::vector<int> params(const Func& func);  // buffer indices of the parameters, in order
 
 // The packed form of a constant. tensor.type.shape must be pack.source; result shape is buffer.shape.

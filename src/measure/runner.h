@@ -33,9 +33,7 @@ struct Runner {
 std::unique_ptr<Runner> local_runner(const MeasureOptions& options);
 std::unique_ptr<Runner> simulated_runner(u64 seed);   // analytic time with reproducible noise; checks traces by apply() and the interpreter-free checks
 
-// Seconds one run of a scheduled Func is expected to take on the target: a plain roofline of compute, loads, cache and
 // memory traffic, loop overhead and parallel balance. Also the search's draft model.
-double analytic_seconds(const loop::Func& scheduled, const Target& target);
 
 // Entry point of the measuring child process (`mcc --measure-child`), talking on its standard input and output. Returns its exit status.
 int measure_child_main();

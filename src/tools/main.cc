@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <span>
 
+#include "measure/runner.h"
 #include "tools/tools.h"
 
 namespace mcc {
@@ -39,6 +40,7 @@ void print_usage(std::FILE* to) {
 }
 
 int run(Args args) {
+  if (args.size() == 2 && args[1] == "--measure-child") return measure_child_main();
   const std::string program = std::filesystem::path(args[0]).filename().string();
   if (program.starts_with("mcc-")) {
     args[0] = program.substr(4);

@@ -1,2 +1,0 @@
-// Seed of the folder; see its headers.
-#include "loop/build.h"

@@ -1,0 +1,125 @@
+// Going over a loop program without changing what it means: visiting stores and loads, substituting variables, counting
+// work, and laying out packed constants.
+#include "loop/ir.h"
+#include "loop/scalar.h"
+
+namespace mcc::loop {
+
+Expr substitute(const Expr& expr, const std::map<int, Expr>& vars) {
+  if (expr.op == ExprOp::var) {
+    const auto found = vars.find(static_cast<int>(expr.i));
+    return found == vars.end() ? expr : found->second;
+  }
+  Expr result = expr;
+  for (Expr& arg : result.args) arg = substitute(arg, vars);
+  return result;
+}
+
+namespace {
+
+using VisitStore = std::function<void(const Store&, std::span<const Loop* const>)>;
+
+void visit_stores(const std::vector<Stmt>& body, std::vector<const Loop*>& loops, const VisitStore& visit) {
+  for (const Stmt& stmt : body) {
+    if (const auto* loop = std::get_if<Loop>(&stmt.node)) {
+      loops.push_back(loop);
+      visit_stores(loop->body, loops, visit);
+      loops.pop_back();
+    } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
+      visit_stores(branch->then_body, loops, visit);
+      visit_stores(branch->else_body, loops, visit);
+    } else {
+      visit(std::get<Store>(stmt.node), loops);
+    }
+  }
+}
+
+}  // namespace
+
+void for_each_store(const Func& func, const VisitStore& visit) {
+  std::vector<const Loop*> loops;
+  visit_stores(func.body, loops, visit);
+}
+
+void for_each_load(const Expr& expr, const std::function<void(const Expr& load)>& visit) {
+  if (expr.op == ExprOp::load) visit(expr);
+  for (const Expr& arg : expr.args) for_each_load(arg, visit);
+}
+
+Expr map_loads(const Expr& expr, const std::function<Expr(const Expr& load)>& change) {
+  Expr result = expr;
+  for (Expr& arg : result.args) arg = map_loads(arg, change);
+  return result.op == ExprOp::load ? change(result) : result;
+}
+
+bool uses_var(const Expr& expr, int var) {
+  if (expr.op == ExprOp::var) return expr.i == var;
+  for (const Expr& arg : expr.args) {
+    if (uses_var(arg, var)) return true;
+  }
+  return false;
+}
+
+namespace {
+
+// Arithmetic on values: floats, and integers narrower than an index.
+bool counts_as_flop(const Expr& e) {
+  const bool arithmetic = (e.op >= ExprOp::add && e.op <= ExprOp::pow) || (e.op >= ExprOp::neg && e.op <= ExprOp::sign);
+  return arithmetic && (is_float(e.dtype) || (is_int(e.dtype) && e.dtype != DType::i64));
+}
+
+i64 flops_of(const Expr& e) {
+  if (e.op == ExprOp::load) return 0;  // its index is not the program's work
+  i64 count = counts_as_flop(e) ? 1 : 0;
+  for (const Expr& arg : e.args) count += flops_of(arg);
+  return count;
+}
+
+}  // namespace
+
+i64 flops(const Func& func) {
+  i64 total = 0;
+  for_each_store(func, [&](const Store& store, std::span<const Loop* const> loops) {
+    i64 times = 1;
+    for (const Loop* loop : loops) times *= loop->extent;
+    total += times * (flops_of(store.value) + (store.op == StoreOp::assign ? 0 : 1));
+  });
+  return total;
+}
+
+std::vector<int> params(const Func& func) {
+  std::vector<int> ids;
+  for (size_t i = 0; i < func.buffers.size(); i++) {
+    if (is_param(func.buffers[i].scope)) ids.push_back(static_cast<int>(i));
+  }
+  return ids;
+}
+
+Tensor pack_constant(const Buffer& buffer, const Tensor& source) {
+  const Pack& pack = buffer.pack;
+  const size_t rank = buffer.shape.size();
+  MCC_CHECK(pack.dims.size() == rank && source.type.shape == pack.source && source.type.dtype == buffer.dtype);
+  const Shape strides = row_major_strides(pack.source);
+  const i64 size = size_of(buffer.dtype);
+  Tensor packed({buffer.dtype, buffer.shape});
+  Shape at(rank, 0), from(pack.source.size(), 0);
+  for (i64 i = 0; i < packed.size(); i++) {
+    i64 offset = 0;
+    bool inside = true;
+    for (size_t a = 0; a < from.size(); a++) {
+      inside = inside && from[a] < pack.source[a];
+      offset += from[a] * strides[a];
+    }
+    if (inside) std::copy_n(source.bytes() + offset * size, size, packed.bytes() + i * size);
+    for (size_t d = rank; d-- > 0;) {  // the next index, row-major, and its source element
+      i64& s = from[static_cast<size_t>(pack.dims[d].axis)];
+      s += pack.dims[d].scale;
+      if (++at[d] < buffer.shape[d]) break;
+      s -= pack.dims[d].scale * at[d];
+      at[d] = 0;
+    }
+  }
+  return packed;
+}
+
+}  // namespace mcc::loop

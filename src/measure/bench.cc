@@ -1,0 +1,61 @@
+#include "measure/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace mcc {
+
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+double clock_probe() {
+  double best = 1;
+  for (int burst = 0; burst < 3; burst++) {
+    u64 x = 1;
+    const double start = now_s();
+    for (int i = 0; i < 200000; i++) {
+      x = x * 6364136223846793005ull + 1442695040888963407ull;
+      asm volatile("" : "+r"(x));
+    }
+    best = std::min(best, now_s() - start);
+  }
+  return best;
+}
+
+void evict(std::span<const std::byte> memory) {
+#if defined(__x86_64__)
+  for (size_t at = 0; at < memory.size(); at += 64) _mm_clflush(memory.data() + at);
+  _mm_mfence();
+#else
+  static std::vector<std::byte> other(32 << 20);
+  for (size_t at = 0; at < other.size(); at += 64) {
+    other[at] = std::byte(1);
+    asm volatile("" ::: "memory");
+  }
+  (void)memory;
+#endif
+}
+
+std::vector<double> bench(const std::function<void()>& run, const BenchOptions& options) {
+  auto timed = [&](i64 runs) {
+    const double start = now_s();
+    for (i64 i = 0; i < runs; i++) run();
+    return (now_s() - start) / static_cast<double>(runs);
+  };
+  for (int i = 0; i < options.warmup_runs; i++) run();
+  const bool cold = static_cast<bool>(options.before_run);
+  if (cold) options.before_run();
+  const double first = timed(1);
+  std::vector<double> samples;
+  if (options.give_up_s > 0 && first > options.give_up_s) return {first};
+  const i64 runs = cold ? 1 : std::clamp<i64>(static_cast<i64>(options.min_sample_s / std::max(first, 1e-8)) + 1, 1, 100000);
+  for (int i = 0; i < options.repeats; i++) {
+    if (cold) options.before_run();
+    samples.push_back(timed(runs));
+  }
+  return samples;
+}
+
+}  // namespace mcc

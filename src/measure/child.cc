@@ -1,0 +1,177 @@
+// The measuring process: loads a batch's shared object, checks each candidate's output against the reference program on the same
+// data, and times it. It may crash, hang or be killed: the tuner knows from the replies so far which candidate it was.
+#include <dlfcn.h>
+#include <sys/prctl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstring>
+#include <iostream>
+#include <map>
+
+#include "base/rng.h"
+#include "graph/tensor.h"
+#include "measure/bench.h"
+#include "measure/guarded.h"
+#include "measure/wire.h"
+#include "runtime/mcc_runtime.h"
+
+namespace mcc {
+namespace {
+
+// Small integers are all in range of what integer inputs usually index; floats are spread over [-1, 1).
+Tensor task_data(const TensorType& type, u64 seed, int param) {
+  Tensor tensor(type);
+  Rng rng = Rng(seed).fork(static_cast<u64>(param));
+  for (i64 i = 0; i < tensor.size(); i++) {
+    if (is_float(type.dtype)) tensor.set(i, static_cast<double>(static_cast<i64>(rng.next() >> 40) - (1 << 23)) / (1 << 23));
+    else tensor.set_int(i, rng.below(2));
+  }
+  return tensor;
+}
+
+Guarded copy_of(const Tensor& tensor, bool seal) {
+  Guarded memory(tensor.byte_size());
+  std::memcpy(memory.data(), tensor.bytes(), static_cast<size_t>(tensor.byte_size()));
+  if (seal) memory.seal();
+  return memory;
+}
+
+// The task whose data are loaded: inputs, unpacked constants, and the reference's outputs.
+struct TaskData {
+  std::string key;
+  u64 seed = 0;
+  std::vector<Tensor> sources;      // by parameter; empty tensors for outputs
+  std::vector<Guarded> inputs;      // by parameter; only for Scope::input
+  std::vector<Tensor> want;         // by parameter; only for outputs
+};
+
+// A candidate's own memory and the argument array that its kernel takes.
+struct Bound {
+  std::vector<Guarded> owned;
+  std::vector<void*> args;
+  std::vector<std::span<const std::byte>> constants;
+  Guarded scratch;
+
+  Bound(const CandidateJob& job, const TaskData& data) : scratch(job.scratch_bytes) {
+    for (size_t p = 0; p < job.params.size(); p++) {
+      const loop::Buffer& buffer = job.params[p];
+      if (buffer.scope == loop::Scope::input) {
+        args.push_back(data.inputs[p].data());
+        continue;
+      }
+      if (buffer.scope == loop::Scope::output) {
+        owned.emplace_back(bytes({buffer.dtype, buffer.shape}));
+        std::memset(owned.back().data(), 0xff, static_cast<size_t>(owned.back().size()));  // NaN: what is not written shows
+      } else {
+        owned.push_back(copy_of(buffer.pack.dims.empty() ? data.sources[p] : loop::pack_constant(buffer, data.sources[p]), true));
+        constants.push_back({owned.back().data(), static_cast<size_t>(owned.back().size())});
+      }
+      args.push_back(owned.back().data());
+    }
+  }
+};
+
+mcc_kernel_fn find_kernel(void* library, const std::string& symbol) {
+  void* at = dlsym(library, symbol.c_str());
+  if (at == nullptr) throw JobError(fmt::format("{} is not in the batch's shared object", symbol));
+  return reinterpret_cast<mcc_kernel_fn>(at);
+}
+
+TaskData prepare(const Job& job, void* library) {
+  TaskData data{job.task, job.seed, {}, {}, {}};
+  for (size_t p = 0; p < job.reference.params.size(); p++) {
+    const loop::Buffer& buffer = job.reference.params[p];
+    data.sources.push_back(buffer.scope == loop::Scope::output ? Tensor() : task_data({buffer.dtype, buffer.shape}, job.seed, static_cast<int>(p)));
+    data.inputs.push_back(buffer.scope == loop::Scope::input ? copy_of(data.sources.back(), true) : Guarded());
+  }
+  Bound bound(job.reference, data);
+  find_kernel(library, job.reference.symbol)(bound.args.data(), reinterpret_cast<char*>(bound.scratch.data()), mcc_runtime_serial());
+  for (size_t p = 0; p < job.reference.params.size(); p++) {
+    const loop::Buffer& buffer = job.reference.params[p];
+    data.want.emplace_back();
+    if (buffer.scope != loop::Scope::output) continue;
+    data.want.back() = Tensor({buffer.dtype, buffer.shape});
+    std::memcpy(data.want.back().bytes(), bound.args[p], static_cast<size_t>(data.want.back().byte_size()));
+  }
+  return data;
+}
+
+double tolerance_of(DType dtype, double f32_tolerance) {
+  switch (dtype) {
+    case DType::f64: return f32_tolerance * 1e-4;
+    case DType::f16: return std::max(f32_tolerance, 1e-2);
+    case DType::bf16: return std::max(f32_tolerance, 5e-2);
+    default: return is_float(dtype) ? f32_tolerance : 0;
+  }
+}
+
+// "" when all outputs are right.
+std::string check_outputs(const CandidateJob& candidate, const Bound& bound, const TaskData& data, double tolerance) {
+  for (size_t p = 0; p < candidate.params.size(); p++) {
+    const loop::Buffer& buffer = candidate.params[p];
+    if (buffer.scope != loop::Scope::output) continue;
+    Tensor got({buffer.dtype, data.want[p].type.shape});
+    std::memcpy(got.bytes(), bound.args[p], static_cast<size_t>(got.byte_size()));
+    const Comparison diff = compare(got, data.want[p]);
+    if (diff.mismatched_special > 0) return fmt::format("{}: {} elements are NaN or infinite on one side only", buffer.name, diff.mismatched_special);
+    if (!(diff.relative() <= tolerance_of(buffer.dtype, tolerance)))
+      return fmt::format("{}: error {:.3g} of the largest value {:.3g}", buffer.name, diff.max_abs_error, diff.max_abs_want);
+  }
+  return "";
+}
+
+Result measure(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library, mcc_runtime* rt) {
+  const mcc_kernel_fn kernel = find_kernel(library, candidate.symbol);
+  const Bound bound(candidate, data);
+  auto run = [&] { kernel(bound.args.data(), reinterpret_cast<char*>(bound.scratch.data()), rt); };
+  run();
+  if (std::string why = check_outputs(candidate, bound, data, job.tolerance); !why.empty()) return {Outcome::wrong_result, {}, std::move(why)};
+  BenchOptions options{job.warmup_runs, job.repeats, job.min_sample_s, job.best_seconds * job.stop_factor, nullptr};
+  i64 constant_bytes = 0;
+  for (const auto& constant : bound.constants) constant_bytes += static_cast<i64>(constant.size());
+  if (job.cold_bytes > 0 && constant_bytes > job.cold_bytes)
+    options.before_run = [&] {
+      for (const auto& constant : bound.constants) evict(constant);
+    };
+  return {Outcome::ok, bench(run, options), ""};
+}
+
+void say(Reply::Kind kind, Result result = {}, double clock_before = 0, double clock_after = 0) {
+  std::cout << to_line(Reply{kind, std::move(result), clock_before, clock_after}) << std::endl;
+}
+
+void do_job(const Job& job, TaskData& data, mcc_runtime* rt) {
+  void* library = dlopen(job.library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) throw JobError(fmt::format("cannot load the batch: {}", dlerror()));
+  if (data.key != job.task || data.seed != job.seed) data = prepare(job, library);
+  say(Reply::Kind::reference_ready);
+  const double clock_before = clock_probe();
+  for (const CandidateJob& candidate : job.candidates) say(Reply::Kind::result, measure(job, candidate, data, library, rt));
+  const double clock_after = clock_probe();
+  dlclose(library);
+  say(Reply::Kind::done, {}, clock_before, clock_after);
+}
+
+}  // namespace
+
+int measure_child_main() {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlive the tuner
+  signal(SIGINT, SIG_IGN);           // Ctrl-C is the tuner's to handle
+  TaskData data;
+  std::map<int, mcc_runtime*> runtimes;
+  for (std::string line; std::getline(std::cin, line);) {
+    try {
+      const Job job = job_from_line(line);
+      auto& rt = runtimes[job.threads];
+      if (rt == nullptr) rt = job.threads > 1 ? mcc_runtime_create(job.threads) : mcc_runtime_serial();
+      do_job(job, data, rt);
+    } catch (const std::exception& error) {
+      say(Reply::Kind::failed, {Outcome::build_error, {}, error.what()});
+    }
+  }
+  return 0;
+}
+
+}  // namespace mcc

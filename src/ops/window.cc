@@ -1,0 +1,141 @@
+// Windows read from attributes, their extents, and the two ways to walk them: a table of taps for the references, index
+// expressions over an explicitly padded copy for the lowerings. The copy keeps the reduction that follows a perfect
+// nest without conditions.
+#include "ops/window.h"
+
+namespace mcc::ops {
+
+using loop::ExprOp;
+
+bool is_channels_last(const Node& node) {
+  std::string layout = node.attrs.get_string("layout", "NCHW");
+  if (layout != "NCHW" && layout != "NHWC") fail("layout {} is neither NCHW nor NHWC", layout);
+  return layout == "NHWC";
+}
+
+Window read_window(const Node& node, const Shape& x, const Shape& kernel) {
+  size_t rank = kernel.size();
+  if (x.size() != rank + 2) fail("input {} needs {} dimensions for a kernel of {}", to_string(x), rank + 2, rank);
+  Window w;
+  w.channels_last = is_channels_last(node);
+  w.in = split(w.channels_last, x).at;
+  w.kernel = kernel;
+  w.strides = node.attrs.get_ints("strides", Shape(rank, 1));
+  w.dilations = node.attrs.get_ints("dilations", Shape(rank, 1));
+  Shape pads = node.attrs.get_ints("pads", Shape(2 * rank, 0));
+  if (w.strides.size() != rank || w.dilations.size() != rank || pads.size() != 2 * rank)
+    fail("strides, dilations and pads do not fit {} spatial dimensions", rank);
+  w.begin.assign(pads.begin(), pads.begin() + static_cast<i64>(rank));
+  w.end.assign(pads.begin() + static_cast<i64>(rank), pads.end());
+  for (size_t i = 0; i < rank; i++) {
+    if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1)
+      fail("kernel, strides and dilations must be positive");
+    if (w.begin[i] < 0 || w.end[i] < 0) fail("negative pads are not supported");
+  }
+  return w;
+}
+
+namespace {
+
+// Pixels between the first window's start and the last place where one still fits.
+i64 slack(const Window& w, size_t i) {
+  return w.in[i] + w.begin[i] + w.end[i] - (w.kernel[i] - 1) * w.dilations[i] - 1;
+}
+
+void check_fits(const Window& w, size_t i) {
+  if (slack(w, i) < 0)
+    fail("a kernel of {} with dilation {} does not fit {} pixels with pads {} and {}", w.kernel[i], w.dilations[i],
+         w.in[i], w.begin[i], w.end[i]);
+}
+
+// The index of multi-dimensional position number `flat`.
+Shape unflatten(i64 flat, const Shape& extents) {
+  Shape at(extents.size());
+  for (size_t i = extents.size(); i-- > 0; flat /= extents[i]) at[i] = flat % extents[i];
+  return at;
+}
+
+// The input pixel that output pixel o meets with kernel element k along axis i, or -1.
+i64 input_pixel(const Window& w, bool transposed, size_t i, i64 o, i64 k) {
+  i64 at = transposed ? o + w.begin[i] - k * w.dilations[i] : o * w.strides[i] - w.begin[i] + k * w.dilations[i];
+  if (transposed) {
+    if (at < 0 || at % w.strides[i] != 0) return -1;
+    at /= w.strides[i];
+  }
+  return at >= 0 && at < w.in[i] ? at : -1;
+}
+
+}  // namespace
+
+Shape conv_extents(const Window& w) { return pool_extents(w, false); }
+
+Shape pool_extents(const Window& w, bool ceil_mode) {
+  Shape out(w.rank());
+  for (size_t i = 0; i < out.size(); i++) {
+    check_fits(w, i);
+    out[i] = slack(w, i) / w.strides[i] + 1;
+    bool overhangs = ceil_mode && slack(w, i) % w.strides[i] != 0;
+    if (overhangs && out[i] * w.strides[i] < w.in[i] + w.begin[i]) out[i]++;
+  }
+  return out;
+}
+
+std::vector<i64> tap_table(const Window& w, bool transposed) {
+  i64 pixels = elements(w.out), taps = elements(w.kernel);
+  std::vector<i64> table(static_cast<size_t>(pixels * taps));
+  for (i64 p = 0; p < pixels; p++) {
+    Shape o = unflatten(p, w.out);
+    for (i64 t = 0; t < taps; t++) {
+      Shape k = unflatten(t, w.kernel);
+      i64 flat = 0;
+      for (size_t i = 0; i < w.rank() && flat >= 0; i++) {
+        i64 at = input_pixel(w, transposed, i, o[i], k[i]);
+        flat = at < 0 ? -1 : flat * w.in[i] + at;
+      }
+      table[static_cast<size_t>(p * taps + t)] = flat;
+    }
+  }
+  return table;
+}
+
+Shape touched_extents(const Window& w) {
+  Shape touched(w.rank());
+  for (size_t i = 0; i < touched.size(); i++)
+    touched[i] = (w.out[i] - 1) * w.strides[i] + (w.kernel[i] - 1) * w.dilations[i] + 1;
+  return touched;
+}
+
+Expr within(const Expr& e, i64 extent, i64 min, i64 max) {
+  Expr always = loop::constant(DType::boolean, 1);
+  Expr low = min < 0 ? loop::binary(ExprOp::le, loop::const_int(0), e) : always;
+  Expr high = max >= extent ? e < loop::const_int(extent) : always;
+  return low && high;
+}
+
+int pad_input(FuncBuilder& b, int x, const TensorType& type, const Window& w, const Expr& fill) {
+  Shape touched = touched_extents(w);
+  bool padded = false;
+  for (size_t i = 0; i < w.rank(); i++) padded |= w.begin[i] > 0 || touched[i] > w.in[i];
+  if (!padded) return x;
+  Parts<i64> parts = split(w.channels_last, type.shape);
+  Shape shape = arrange(w.channels_last, Parts<i64>{parts.batch, parts.channel, touched});
+  int padded_x = b.temp("p", type.dtype, shape);
+  b.block("pad", shape, padded_x, [&](const Vars& v) {
+    Parts<Expr> at = split(w.channels_last, v);
+    Expr inside = loop::constant(DType::boolean, 1);
+    for (size_t i = 0; i < w.rank(); i++) {
+      at.at[i] = at.at[i] - w.begin[i];
+      inside = inside && within(at.at[i], w.in[i], -w.begin[i], touched[i] - 1 - w.begin[i]);
+    }
+    return loop::select(inside, b.load(x, arrange(w.channels_last, at)), fill);
+  });
+  return padded_x;
+}
+
+Vars window_index(const Window& w, const Vars& o, const Vars& k) {
+  Vars at;
+  for (size_t i = 0; i < w.rank(); i++) at.push_back(o[i] * w.strides[i] + k[i] * w.dilations[i]);
+  return at;
+}
+
+}  // namespace mcc::ops

@@ -1,0 +1,68 @@
+// Sliding windows: the geometry that convolutions and pools share, in any number of spatial axes and in both layouts.
+//
+// Spatial axis i of an output pixel o meets input pixel o * strides[i] - begin[i] + k * dilations[i] for k in 0 ..
+// kernel[i]-1. Input pixels outside the image count as padding. A transposed window (ConvTranspose) is the same
+// relation read backwards: the output pixel is i * strides - begin + k * dilations for input pixel i.
+//
+// Layouts: channels first is N C spatial..., channels last is N spatial... C. arrange() and split() convert between a
+// list in layout order and its parts, so that no other code depends on the layout.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "ops/lib.h"
+
+namespace mcc::ops {
+
+struct Window {
+  bool channels_last = false;
+  Shape in, out, kernel, strides, dilations, begin, end;  // one entry for each spatial axis
+
+  size_t rank() const { return kernel.size(); }
+};
+
+template <typename T>
+struct Parts {
+  T batch, channel;
+  std::vector<T> at;  // spatial
+};
+
+template <typename T>
+std::vector<T> arrange(bool channels_last, const Parts<T>& parts) {
+  std::vector<T> list{parts.batch};
+  if (!channels_last) list.push_back(parts.channel);
+  list.insert(list.end(), parts.at.begin(), parts.at.end());
+  if (channels_last) list.push_back(parts.channel);
+  return list;
+}
+
+template <typename T>
+Parts<T> split(bool channels_last, const std::vector<T>& list) {
+  if (channels_last) return {list.front(), list.back(), {list.begin() + 1, list.end() - 1}};
+  return {list[0], list[1], {list.begin() + 2, list.end()}};
+}
+
+bool is_channels_last(const Node& node);  // throws Error for a layout that is neither NCHW nor NHWC
+
+// The window a node's attributes describe over an input of shape x; `out` is left empty. Throws Error when they do not
+// fit.
+Window read_window(const Node& node, const Shape& x, const Shape& kernel);
+Shape conv_extents(const Window& window);  // output extents, rounding down
+Shape pool_extents(const Window& window,
+                   bool ceil_mode);  // a ceil_mode window may overhang, but never starts in the end padding
+
+// For references. Entry p * taps + k is the flat input pixel that output pixel p meets with kernel element k, or -1 in
+// the padding.
+std::vector<i64> tap_table(const Window& window, bool transposed);
+
+// For lowerings. Input extents that the windows touch, padding included.
+Shape touched_extents(const Window& window);
+// The buffer to read through the windows at o * strides + k * dilations: x itself when nothing is padded, else a copy
+// of exactly the touched extents made by a block "pad" that puts `fill` outside the image.
+int pad_input(FuncBuilder& b, int x, const TensorType& type, const Window& window, const Expr& fill);
+// o * strides + k * dilations for every axis.
+Vars window_index(const Window& window, const Vars& o, const Vars& k);
+// The condition that 0 <= e < extent, given that e lies in min .. max; a constant true when it always holds.
+Expr within(const Expr& e, i64 extent, i64 min, i64 max);
+
+}  // namespace mcc::ops

@@ -1,0 +1,33 @@
+/* What the stand-alone program is made of: tensors from and to .npy files, the documented random inputs, and timing. */
+#ifndef MCC_ARTIFACT_MAIN_H
+#define MCC_ARTIFACT_MAIN_H
+#include "runtime/mcc_runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+const char* mcc_dtype_name(int32_t dtype); /* "f32", ... as in the manifest */
+
+/* Reads a C-order .npy file into `into`, which has room for info->bytes. NULL, or why not. */
+const char* mcc_read_npy(const char* file, const mcc_tensor_info* info, void* into);
+/* Writes DIR/NAME.npy, NAME being the tensor's with characters outside [A-Za-z0-9._-] as _; bf16 as f32. NULL, or why
+ * not. */
+const char* mcc_write_npy(const char* dir, const mcc_tensor_info* info, const void* data);
+/* Fills input number `index` from the documented generator (xorshift32, one stream for each input). */
+void mcc_random_input(const mcc_tensor_info* info, int32_t index, uint32_t seed, void* into);
+
+typedef struct {
+  double first_ms, min_ms, median_ms, p90_ms;
+  int64_t runs;
+} mcc_timing;
+/* The first run by itself; then warm-up of at least 3 runs and 0.3 s, then at least 10 runs and 2 s; with repeat >= 1
+   exactly that many timed runs and no warm-up but the first. Returns mcc_model_run's status, or -1 when out of memory.
+ */
+int mcc_time_runs(const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena, mcc_runtime* rt,
+                  int64_t repeat, mcc_timing* timing);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

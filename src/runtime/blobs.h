@@ -1,0 +1,19 @@
+/* Files embedded into mcc: "src/NAME" is a source or header of the runtime as text, "TRIPLE/NAME.o" the runtime
+ * compiled for a triple. */
+#ifndef MCC_RUNTIME_BLOBS_H
+#define MCC_RUNTIME_BLOBS_H
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct {
+  const char* name;
+  const char *begin, *end;
+} mcc_blob;
+extern const mcc_blob mcc_blobs[];
+extern const int mcc_blob_count;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,152 @@
+// A roofline for each statement. Arithmetic: vector operations over the units' throughput, at least the latency chain of the accumulators.
+// Issue: loads that straight-line code cannot keep in registers, stores, all operations over the width of the core. Traffic: for each
+// cache, the outermost loop whose footprint fits decides how often what lies outside is fetched again. Statements add up.
+#include "schedule/analytic.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "schedule/nest.h"
+
+namespace mcc {
+namespace {
+
+constexpr double kIssueWidth = 4;         // operations a core starts in a cycle
+constexpr double kSpecialOps = 14;        // vector operations of an exp, tanh, ...
+constexpr double kDivCycles = 5;
+constexpr double kLoopCycles = 1.5;       // counter, compare, branch
+constexpr double kParallelStartS = 3e-6;  // waking the pool
+constexpr double kOverlapLoss = 0.3;      // share of the shorter of arithmetic and traffic that does not hide behind the longer
+constexpr double kSpillOps = 2;           // a store and a load for each accumulator too many
+
+struct Body {  // the straight-line body of a statement
+  double vectors = 1;      // vector instructions one iteration of the vector loop takes
+  double copies = 1;       // unrolled instances
+  double lanes_used = 1;   // scalar iterations in one straight-line body
+};
+
+// How many times an access of the straight-line body must be issued: once for each distinct address.
+double issues(const NestAccess& access, const NestStore& nest, const Target& target) {
+  if (access.scope == loop::Scope::reg) return 0;
+  double n = 1;
+  for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
+    const NestLoop& loop = nest.loops[l];
+    const i64 stride = access.stride[l];
+    if (access.affine && stride == 0) continue;
+    const double lanes = static_cast<double>(std::max<i64>(1, target.lanes(access.element_bytes)));
+    const bool contiguous = loop.kind == loop::LoopKind::vectorize && access.affine && stride == 1;
+    n *= contiguous ? std::ceil(static_cast<double>(loop.extent) / lanes) : static_cast<double>(loop.extent);
+  }
+  return n;
+}
+
+Body straight_body(const NestStore& nest, const Target& target) {
+  Body body;
+  const double lanes = static_cast<double>(std::max<i64>(1, target.lanes(nest.accesses.back().element_bytes)));
+  for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
+    const double extent = static_cast<double>(nest.loops[l].extent);
+    body.lanes_used *= extent;
+    (nest.loops[l].kind == loop::LoopKind::vectorize ? body.vectors : body.copies) *=
+        nest.loops[l].kind == loop::LoopKind::vectorize ? std::ceil(extent / lanes) : extent;
+  }
+  return body;
+}
+
+// Cycles of one run of the straight-line body.
+double body_cycles(const NestStore& nest, const Target& target) {
+  const Body body = straight_body(nest, target);
+  const double instances = body.vectors * body.copies;
+  const double arithmetic = nest.fmas + nest.adds + nest.muls + nest.selects + nest.int_ops * 0.5 + nest.specials * kSpecialOps;
+  double compute = instances * (arithmetic / target.fma_per_cycle + nest.divs * kDivCycles);
+  double loads = 0, stores = 0, accumulators = 0;
+  for (const NestAccess& access : nest.accesses) (access.is_store ? stores : loads) += issues(access, nest, target);
+  const NestAccess& out = nest.accesses.back();
+  if (nest.accumulates) {
+    accumulators = body.vectors;
+    for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
+      if (nest.loops[l].kind == loop::LoopKind::unroll && out.stride[l] != 0) accumulators *= static_cast<double>(nest.loops[l].extent);
+    }
+    const double chain = instances / accumulators * target.fma_latency;  // dependent accumulations
+    compute = std::max(compute, chain);
+    if (out.scope != loop::Scope::reg) loads += stores;
+  }
+  const double operands = target.broadcast_operand ? 2 : 3;
+  const double spills = std::max(0.0, accumulators + operands - static_cast<double>(target.vector_registers)) * kSpillOps;
+  const double ops = instances * arithmetic + loads + stores + spills;
+  return std::max({compute, (loads + spills) / target.loads_per_cycle, stores, ops / kIssueWidth});
+}
+
+// Bytes fetched into a cache of the given size over the whole statement.
+double traffic_bytes(const NestStore& nest, double cache_bytes) {
+  const int depth = static_cast<int>(nest.loops.size());
+  std::vector<double> inside(static_cast<size_t>(depth) + 1, 0);
+  for (int from = 0; from <= depth; from++) {
+    for (const NestAccess& access : nest.accesses) {
+      if (access.scope != loop::Scope::reg) inside[static_cast<size_t>(from)] += footprint_bytes(access, nest.loops, from);
+    }
+  }
+  int fits = depth;
+  while (fits > 0 && inside[static_cast<size_t>(fits - 1)] <= cache_bytes * 0.8) fits--;
+  double bytes = 0;
+  for (const NestAccess& access : nest.accesses) {
+    if (access.scope == loop::Scope::reg) continue;
+    double times = nest.weight;
+    bool still_there = true;  // the loop right outside keeps what does not move with it
+    for (int l = fits - 1; l >= 0; l--) {
+      const bool moves = !access.affine || access.stride[static_cast<size_t>(l)] != 0;
+      if (still_there && !moves) continue;
+      still_there = false;
+      times *= static_cast<double>(nest.loops[static_cast<size_t>(l)].extent);
+    }
+    bytes += times * footprint_bytes(access, nest.loops, fits);
+  }
+  return bytes;
+}
+
+double loop_overhead_cycles(const NestStore& nest) {
+  double cycles = 0, times = nest.weight;
+  for (int l = 0; l < nest.straight_from(); l++) {
+    times *= static_cast<double>(nest.loops[static_cast<size_t>(l)].extent);
+    if (nest.loops[static_cast<size_t>(l)].kind != loop::LoopKind::unroll) cycles += times * kLoopCycles;
+  }
+  return cycles;
+}
+
+// Speed-up by threads of the parallel loops around a statement: whole chunks only.
+double parallel_share(const NestStore& nest, const Target& target) {
+  double n = 1;
+  for (const NestLoop& loop : nest.loops) {
+    if (loop.kind == loop::LoopKind::parallel) n *= static_cast<double>(loop.extent);
+  }
+  return n > 1 ? n / std::ceil(n / target.cores) : 1;
+}
+
+}  // namespace
+
+AnalyticTerms analytic_terms(const NestStore& nest, const Target& target) {
+  const double hz = target.ghz * 1e9;
+  const double bodies = nest.iterations() / std::max(1.0, straight_body(nest, target).lanes_used);
+  const double last_cache = static_cast<double>(std::max(target.l2_bytes, target.l3_bytes));
+  AnalyticTerms terms;
+  terms.core = bodies * body_cycles(nest, target) / hz;
+  terms.l2 = traffic_bytes(nest, static_cast<double>(target.l1_bytes)) / target.l2_bytes_per_cycle / hz;
+  terms.l3 = traffic_bytes(nest, static_cast<double>(target.l2_bytes)) / target.l3_bytes_per_cycle / hz;
+  terms.memory = traffic_bytes(nest, last_cache) / (target.memory_gbs * 1e9);
+  terms.loops = loop_overhead_cycles(nest) / hz;
+  terms.share = parallel_share(nest, target);
+  return terms;
+}
+
+double analytic_seconds(const loop::Func& scheduled, const Target& target) {
+  double seconds = 0;
+  bool parallel = false;
+  for (const NestStore& nest : analyze_nests(scheduled)) {
+    const AnalyticTerms t = analytic_terms(nest, target);
+    const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
+    seconds += std::max(core / t.share, t.memory);
+    parallel |= t.share > 1;
+  }
+  return seconds + (parallel && target.cores > 1 ? kParallelStartS : 0);
+}
+
+}  // namespace mcc
