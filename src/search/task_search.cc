@@ -49,7 +49,7 @@ struct TaskSearch::Pool {
     std::vector<u64> hashes(wanted.size());
     tbb::parallel_for(size_t{0}, wanted.size(), [&](size_t i) {
       try {
-        Applied applied = apply(search.task_.func, wanted[i].trace);
+        Applied applied = mcc::apply(search.task_.func, wanted[i].trace);
         if (!applied.func || !check_scheduled(*applied.func, search.task_.target).empty()) return;
         hashes[i] = hash64(loop::print(*applied.func));
         funcs[i] = std::move(*applied.func);

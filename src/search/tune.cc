@@ -103,7 +103,7 @@ void Run::teach(size_t at, const std::vector<Record>& records) {
   for (const Record& r : records) {
     searches_[at].add(r.trace, r.result);
     if (r.seed == options_.seed && r.model == options_.model) trials_++, rounds_[at] = std::max(rounds_[at], r.round + 1);
-    Applied applied = apply(searches_[at].task().func, r.trace);
+    Applied applied = mcc::apply(searches_[at].task().func, r.trace);
     if (!applied.func) continue;
     funcs.push_back(std::move(*applied.func));
     seconds.push_back(r.result.outcome == Outcome::ok ? r.result.median() : std::numeric_limits<double>::infinity());
