@@ -79,7 +79,7 @@ Outputs pad(OnnxCall& call) {
     if (starts[at(axis)] > ends[at(axis)]) fail("pads [{}] cut more than there is", fmt::join(given, ", "));
   }
   double value = call.attrs.get_float("value", 0);
-  if (call.has(2) && call.builder.known(call.in[2])->size() > 0) value = call.known_number(2, "constant_value");
+  if (call.has(2) && call.known(2, "constant_value").size() > 0) value = call.known_number(2, "constant_value");
   ValueId x = call.in[0];
   if (cuts)
     x = call.emit1(

@@ -47,22 +47,23 @@ class Crashed(Exception):
     """Something that must never happen."""
 
 
-def read_tensor(path):
+def read_tensor(path, elem_type):
     tensor = onnx.TensorProto()
     tensor.ParseFromString(path.read_bytes())
     if not tensor.data_type:
         raise Refused("the test data holds no tensor")
     if tensor.data_type == onnx.TensorProto.STRING:
         raise Refused("the test data holds strings")
-    if tensor.data_type == onnx.TensorProto.BFLOAT16:   # numpy has no such type; mcc reads and writes it as float32
-        bits = np.frombuffer(tensor.raw_data, np.uint16) if tensor.raw_data else np.array(tensor.int32_data, np.uint16)
-        return (bits.astype(np.uint32) << 16).view(np.float32).reshape(tuple(tensor.dims))
-    return numpy_helper.to_array(tensor)
+    array = numpy_helper.to_array(tensor)
+    if elem_type == onnx.TensorProto.BFLOAT16 and array.dtype == np.uint16:
+        # numpy has no such type: the test data holds its bits, and mcc reads and writes it as float32
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array
 
 
-def read_all(folder, kind):
+def read_all(folder, kind, values):
     files = sorted(folder.glob(kind + "_*.pb"), key=lambda p: int(p.stem.split("_")[1]))
-    return [read_tensor(p) for p in files]
+    return [read_tensor(p, v.type.tensor_type.elem_type) for p, v in zip(files, values)]
 
 
 def file_name(output):
@@ -107,9 +108,12 @@ def compare(name, got, want):
         raise Wrong("%s%s is %s instead of %s" % (name, list(at), np.atleast_1d(got)[at], np.atleast_1d(want)[at]))
 
 
-def run_data_set(options, model, names, outputs, data, temp):
-    inputs = read_all(data, "input")
-    wanted = read_all(data, "output")
+def run_data_set(options, model, graph, data, temp):
+    constant = {t.name for t in graph.initializer}
+    real = [i for i in graph.input if i.name not in constant]
+    names = [i.name for i in real]
+    inputs = read_all(data, "input", real)
+    wanted = read_all(data, "output", graph.output)
     files = {}
     for i, (name, value) in enumerate(zip(names, inputs)):
         files[name] = temp / ("input_%d.npy" % i)
@@ -121,8 +125,8 @@ def run_data_set(options, model, names, outputs, data, temp):
     status, error = run(argv)
     if status != 0:
         raise Crashed("mcc-run: status %d: %s" % (status, error[-300:]))
-    for name, want in zip(outputs, wanted):
-        compare(name, np.load(results / file_name(name)), want)
+    for output, want in zip(graph.output, wanted):
+        compare(output.name, np.load(results / file_name(output.name)), want)
 
 
 def run_case(options, folder):
@@ -130,11 +134,9 @@ def run_case(options, folder):
     try:
         model = folder / "model.onnx"
         graph = onnx.load(str(model), load_external_data=False).graph
-        constant = {t.name for t in graph.initializer}
-        names = [i.name for i in graph.input if i.name not in constant]
         for data in sorted(folder.glob("test_data_set_*")):
             with tempfile.TemporaryDirectory() as temp:
-                run_data_set(options, model, names, [o.name for o in graph.output], data, pathlib.Path(temp))
+                run_data_set(options, model, graph, data, pathlib.Path(temp))
     except (Refused, Wrong, Crashed) as verdict:
         return folder.name, type(verdict).__name__.lower(), str(verdict)
     return folder.name, "passed", ""
