@@ -10,6 +10,8 @@
 #include "graph/print.h"
 #include "loop/ir.h"
 #include "loop/text_form.h"
+#include "passes/passes.h"
+#include "schedule/space.h"
 #include "schedule/trace.h"
 #include "tools/tools.h"
 
@@ -29,9 +31,11 @@ void require_valid(const loop::Func& func) {
   if (const std::string wrong = loop::verify(func); !wrong.empty()) fail("{}: {}", func.name, wrong);
 }
 
-// One stage: its options and what it does once they are parsed.
+// The options of all stages; each reads those it has.
 struct Stage {
   std::string file, target = "host", trace;
+  std::vector<std::string> passes;
+  ModelArgs model;
   bool simplify = false, collapse = false, ir = false, c = false;
   int seed = 1;
 };
@@ -48,16 +52,57 @@ void stage_loop(const Stage& stage) {
 void stage_apply(const Stage& stage) {
   const loop::Func func = read_func(stage.file);
   require_valid(func);
-  const Applied applied = apply(func, parse_trace(stage.trace));
+  const Applied applied = mcc::apply(func, parse_trace(stage.trace));
   if (!applied.func) fail("{}", applied.why_not);
   require_valid(*applied.func);
   fmt::print("{}", loop::print(*applied.func));
 }
 
+Graph read_graph(const std::string& file) {
+  try {
+    Graph graph = parse_graph(read_file(file));
+    verify(graph);
+    return graph;
+  } catch (const Error& e) {
+    fail("{}:{}", file, e.what());
+  }
+}
+
+const Pass& find_pass(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const Pass& pass : graph_passes()) {
+    if (pass.name == name) return pass;
+    known.push_back(pass.name);
+  }
+  fail("there is no pass '{}'; known: {}", name, join(known, ", "));
+}
+
 void stage_graph(const Stage& stage) {
-  const Graph graph = parse_graph(read_file(stage.file));
-  verify(graph);
+  Graph graph = read_graph(stage.file);
+  for (const std::string& name : stage.passes) {
+    graph = find_pass(name).run(graph);
+    verify(graph);
+  }
   fmt::print("{}", print(graph));
+}
+
+void stage_import(const Stage& stage) {
+  fmt::print("{}", print(import_onnx(stage.model.file, stage.model.import_options())));
+}
+
+void stage_lower(const Stage& stage) {
+  for (const KernelCall& call : lower(read_graph(stage.file)).calls) fmt::print("{}", loop::print(call.func));
+}
+
+void stage_sketches(const Stage& stage) {
+  loop::Func func = read_func(stage.file);
+  require_valid(func);
+  const Task task = make_task(std::move(func), find_target(stage.target), 1);
+  for (const Sketch& sketch : sketches(task)) {
+    fmt::print("{}: {:g} candidates\n", sketch.rules, space_size({sketch}));
+    for (const Knob& knob : sketch.knobs) fmt::print("  {}: {}\n", knob.name, join(knob.options, " "));
+  }
+  fmt::print("default: {}\n", to_string(default_trace(task)));
 }
 
 void stage_codegen(const Stage& stage) {
@@ -122,7 +167,14 @@ int cmd_opt(const Args& args) {
   sub->add_option("--target", stage.target, "for this target");
   sub->add_flag("--ir", stage.ir, "print LLVM IR");
   sub->add_flag("--c", stage.c, "print C");
-  add_stage(app, "graph", "checks a graph and prints it", stage, stage_graph);
+  sub = add_stage(app, "sketches", "lists the schedule space of a loop program", stage, stage_sketches);
+  sub->add_option("--target", stage.target, "for this target");
+  sub = add_stage(app, "graph", "checks a graph and prints it", stage, stage_graph);
+  sub->add_option("--pass", stage.passes, "run this pass first (repeatable)");
+  add_stage(app, "lower", "fuses a graph and prints its loop programs", stage, stage_lower);
+  sub = app.add_subcommand("import", "prints the graph of an ONNX file");
+  stage.model.add_to(*sub);
+  sub->callback([&stage] { stage_import(stage); });
   parse_command_line(app, args);
   return 0;
 }
