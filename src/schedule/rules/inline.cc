@@ -27,8 +27,7 @@ bool worth_inlining(const State& state, const Stage& producer, const Stage& cons
   const double uses = static_cast<double>(points(consumer)) / static_cast<double>(std::max<i64>(1, outputs(producer)));
   if (is_reduction(consumer)) {
     if (keeps_contiguity(state, producer)) return true;
-    if (uses > 1.01) return false;
-    return !has_select(producer.store.value) || reduction_points(consumer) > 1;
+    return uses <= 1.01 && !has_select(producer.store.value);
   }
   return uses <= 1.01 || cost <= kCheap;
 }

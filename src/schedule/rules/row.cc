@@ -20,14 +20,21 @@ int contiguous_reduction(const Builder& b, const Stage& stage) {
   return -1;
 }
 
-bool rows_agree(const State& state, int reader, const Stage& source, std::vector<int>& rows) {
-  const std::vector<int> axes = reader_axes(state, reader, source.store.buffer);
-  const std::vector<StoreDim> dims = store_dims(source);
-  const Stage& stage = state.stages[static_cast<size_t>(reader)];
+struct Member {
+  int stage = 0;
+  std::vector<int> rows;  // its axes that enumerate the rows of the chain, outermost first
+};
+using Chain = std::vector<Member>;  // in program order; the last one is the host
+
+// The axes of `reader` that follow the rows of `source`; false when it reads across rows, or differs from `rows` found before.
+bool rows_agree(const State& state, int reader, const Member& source, std::vector<int>& rows) {
+  const Stage &from = state.stages[static_cast<size_t>(source.stage)], &to = state.stages[static_cast<size_t>(reader)];
+  const std::vector<int> axes = reader_axes(state, reader, from.store.buffer);
+  const std::vector<StoreDim> dims = store_dims(from);
   std::vector<int> found;
   for (size_t d = 0; d < dims.size(); d++) {
-    if (dims[d].axis < 0 || axis_of(source, dims[d].axis).extent == 1) continue;
-    if (axes[d] < 0 || axis_of(stage, axes[d]).reduction || axis_of(stage, axes[d]).extent != axis_of(source, dims[d].axis).extent) return false;
+    if (std::count(source.rows.begin(), source.rows.end(), dims[d].axis) == 0) continue;
+    if (axes[d] < 0 || axis_of(to, axes[d]).reduction || axis_of(to, axes[d]).extent != axis_of(from, dims[d].axis).extent) return false;
     found.push_back(axes[d]);
   }
   if (!rows.empty() && rows != found) return false;
@@ -35,42 +42,43 @@ bool rows_agree(const State& state, int reader, const Stage& source, std::vector
   return true;
 }
 
-struct Chain {
-  std::vector<int> stages;     // in program order; the last one is the host
-  std::vector<int> host_rows;  // its row axes, outermost first
-};
-
-// Whether `id` joins the chain: it reads its reductions row by row, and if it reduces, then to one value for each of the same rows.
-bool joins(const Builder& b, const std::vector<int>& chain, int id, std::vector<int>& rows) {
+// Whether `id` joins the chain: it reads its members row by row, and if it reduces, then to one value for each of the same rows.
+bool joins(const Builder& b, const Chain& chain, int id, std::vector<int>& rows) {
   const Stage& stage = b.state.stages[static_cast<size_t>(id)];
   if (stage.opaque || stage.place != Stage::Place::root || b.done.count(stage.block)) return false;
   bool reads_chain = false;
-  for (int member : chain) {
-    const Stage& source = b.state.stages[static_cast<size_t>(member)];
-    if (!is_reduction(source) || !reads(stage, source.store.buffer)) continue;
+  for (const Member& member : chain) {
+    if (!reads(stage, b.state.stages[static_cast<size_t>(member.stage)].store.buffer)) continue;
     reads_chain = true;
-    if (!rows_agree(b.state, id, source, rows)) return false;
+    if (!rows_agree(b.state, id, member, rows)) return false;
   }
   if (!reads_chain) return false;
   return !is_reduction(stage) || (spatial_axes(stage) == rows && contiguous_reduction(b, stage) >= 0);
 }
 
+// Everything before the last member is read by members only, so it can be computed inside the last one.
+bool closed(const Builder& b, const Chain& chain) {
+  for (size_t m = 0; m + 1 < chain.size(); m++) {
+    const Stage& member = b.state.stages[static_cast<size_t>(chain[m].stage)];
+    if (b.state.buffers[static_cast<size_t>(member.store.buffer)].scope != loop::Scope::temp) return false;
+    for (int user : readers(b.state, member.store.buffer)) {
+      if (std::none_of(chain.begin(), chain.end(), [&](const Member& other) { return other.stage == user; })) return false;
+    }
+    if (!may_move(b.state, chain[m].stage, chain.back().stage).empty()) return false;
+  }
+  return true;
+}
+
 Chain find_chain(const Builder& b, int first) {
-  Chain chain{{first}, spatial_axes(b.state.stages[static_cast<size_t>(first)])};
-  std::vector<int> members{first};
+  Chain members{{first, spatial_axes(b.state.stages[static_cast<size_t>(first)])}};
+  Chain best = members;
   for (size_t i = static_cast<size_t>(first) + 1; i < b.state.stages.size(); i++) {
     std::vector<int> rows;
     if (!joins(b, members, static_cast<int>(i), rows)) continue;
-    members.push_back(static_cast<int>(i));
-    bool closed = true;  // everything before it is read by members only, so it can be computed inside this one
-    for (size_t m = 0; m + 1 < members.size(); m++) {
-      const Stage& member = b.state.stages[static_cast<size_t>(members[m])];
-      for (int user : readers(b.state, member.store.buffer)) closed = closed && std::count(members.begin(), members.end(), user) > 0;
-      closed = closed && b.state.buffers[static_cast<size_t>(member.store.buffer)].scope == loop::Scope::temp;
-    }
-    if (closed) chain = {members, rows};
+    members.push_back({static_cast<int>(i), rows});
+    if (closed(b, members)) best = members;
   }
-  return chain;
+  return best;
 }
 
 // Lanes and vectors of the reduction of `block`, kept apart to the end. The partial results live in registers inside the last loop.
@@ -140,20 +148,20 @@ bool rule_row(Builder& b, const std::string& block) {
   const Chain chain = find_chain(b, first);
   std::vector<std::string> members;
   double seconds = 0;
-  for (int id : chain.stages) {
-    members.push_back(b.state.stages[static_cast<size_t>(id)].block);
-    seconds += stage_seconds(b.state.stages[static_cast<size_t>(id)], b.target);
+  for (const Member& member : chain) {
+    members.push_back(b.state.stages[static_cast<size_t>(member.stage)].block);
+    seconds += stage_seconds(b.state.stages[static_cast<size_t>(member.stage)], b.target);
   }
   const std::string host_block = members.back();
   const Stage host = b.stage(host_block);
   b.done.insert(members.begin(), members.end());
   std::vector<std::string> rows;
   std::vector<i64> counts;
-  for (int axis : chain.host_rows) {
+  for (int axis : chain.back().rows) {
     rows.push_back(axis_of(host, axis).name);
     counts.push_back(axis_of(host, axis).extent);
   }
-  if (!is_reduction(host)) order_host(b, host, chain.host_rows);
+  if (!is_reduction(host)) order_host(b, host, chain.back().rows);
   for (const std::string& member : members) {
     if (member == host_block) continue;
     if (!rows.empty()) b.fixed({step_of(StepKind::compute_at, member, {host_block, rows.back()})});
