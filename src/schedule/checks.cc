@@ -1,5 +1,5 @@
-// What can be told to be hopeless before compiling: an innermost block whose values do not fit the register file by far, code that
-// explodes when unrolled, thread-local memory beyond any cache.
+// What can be told to be hopeless before compiling: an innermost block whose values do not fit the register file by
+// far, code that explodes when unrolled, thread-local memory beyond any cache.
 #include <algorithm>
 #include <set>
 
@@ -14,10 +14,12 @@ using loop::Loop;
 using loop::LoopKind;
 using loop::Stmt;
 
-constexpr i64 kLargestCode = 12000;          // vector statements after unrolling, all tails together
+constexpr i64 kLargestCode = 12000;           // vector statements after unrolling, all tails together
 constexpr i64 kLargestLocal = i64{16} << 20;  // bytes
 
-i64 vectors_of(i64 count, DType dtype, const Target& target) { return ceil_div(count * std::max<i64>(1, size_of(dtype)), target.vector_bytes); }
+i64 vectors_of(i64 count, DType dtype, const Target& target) {
+  return ceil_div(count * std::max<i64>(1, size_of(dtype)), target.vector_bytes);
+}
 
 // Statements after unrolling, in vector operations.
 i64 code_size(const std::vector<Stmt>& body, const loop::Func& func, const Target& target) {
@@ -110,7 +112,8 @@ std::string check_scheduled(const loop::Func& func, const Target& target) {
   }
   if (local > kLargestLocal) return fmt::format("local: {} bytes of thread-local buffers", local);
   const i64 needed = pressure(func.body, func, target) + 1;
-  if (needed > target.vector_registers) return fmt::format("registers: {} needed of {}", needed, target.vector_registers);
+  if (needed > target.vector_registers)
+    return fmt::format("registers: {} needed of {}", needed, target.vector_registers);
   return "";
 }
 

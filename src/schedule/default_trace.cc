@@ -1,6 +1,7 @@
-// The schedule without any search. The rules prefer a choice for each knob; for those that depend on caches and threads (all but the register
-// tile, which has its own estimate) a few rounds of descent with the analytic model improve it. The result is a point of the space, so
-// the search can start from it. Falls back to simpler sketches, at last to plain loops, which always apply.
+// The schedule without any search. The rules prefer a choice for each knob; for those that depend on caches and threads
+// (all but the register tile, which has its own estimate) a few rounds of descent with the analytic model improve it.
+// The result is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain
+// loops, which always apply.
 #include "loop/ir.h"
 #include "schedule/analytic.h"
 #include "schedule/sketches.h"
@@ -18,7 +19,7 @@ struct Scored {
 };
 
 Scored score(const Task& task, const Sketch& sketch, const std::vector<int>& choices) {
-  const Applied applied = apply(task.func, resolve(sketch, {0, choices}));
+  const Applied applied = mcc::apply(task.func, resolve(sketch, {0, choices}));
   if (!applied.func || !check_scheduled(*applied.func, task.target).empty()) return {};
   return {true, analytic_seconds(*applied.func, task.target)};
 }
@@ -53,7 +54,7 @@ Trace default_trace(const Task& task) {
     if (!start.legal) continue;
     descend(task, preferred.sketch, preferred.choices, start.seconds);
     const Trace trace = resolve(preferred.sketch, {0, preferred.choices});
-    const Applied applied = apply(task.func, trace);
+    const Applied applied = mcc::apply(task.func, trace);
     if (applied.func && loop::verify(*applied.func).empty()) return trace;
   }
   return {};

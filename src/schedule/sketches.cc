@@ -1,5 +1,5 @@
-// From a task to its space: first inlining, then each remaining stage goes to the first rule that knows its kind. Reductions come first, because they
-// claim their epilogues and the producers that only they read.
+// From a task to its space: first inlining, then each remaining stage goes to the first rule that knows its kind.
+// Reductions come first, because they claim their epilogues and the producers that only they read.
 #include "schedule/sketches.h"
 
 #include "schedule/rules/rules.h"
@@ -21,7 +21,8 @@ Builder run_rules(const Task& task, bool pack) {
   b.target = task.target;
   b.pack = pack;
   rule_inline(b);
-  for (size_t i = 0; i < b.state.stages.size(); i++) {  // steps insert stages around the present one; done tells which are finished
+  for (size_t i = 0; i < b.state.stages.size();
+       i++) {  // steps insert stages around the present one; done tells which are finished
     const Stage& stage = b.state.stages[i];
     const std::string block = stage.block;
     if (stage.opaque || stage.place != Stage::Place::root || !is_reduction(stage) || b.done.count(block)) continue;
@@ -31,7 +32,8 @@ Builder run_rules(const Task& task, bool pack) {
   for (size_t i = 0; i < b.state.stages.size(); i++) {
     const Stage& stage = b.state.stages[i];
     const std::string block = stage.block;
-    if (stage.place != Stage::Place::root || b.done.count(block) || find_stage(b.state, block) != static_cast<int>(i)) continue;
+    if (stage.place != Stage::Place::root || b.done.count(block) || find_stage(b.state, block) != static_cast<int>(i))
+      continue;
     if (stage.opaque) {
       rule_opaque(b, block);
     } else if (!is_reduction(stage) && points(stage) > 0) {

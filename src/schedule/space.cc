@@ -1,4 +1,5 @@
-// Moving around in the space of schedules: candidates are choices of knobs, so everything here is counting and indexing.
+// Moving around in the space of schedules: candidates are choices of knobs, so everything here is counting and
+// indexing.
 #include "schedule/space.h"
 
 #include <algorithm>
@@ -46,7 +47,8 @@ Candidate random_candidate(const std::vector<Sketch>& space, Rng& rng) {
   }
   double at = rng.uniform() * total;
   int chosen = 0;
-  while (chosen + 1 < static_cast<int>(space.size()) && at >= weights[static_cast<size_t>(chosen)]) at -= weights[static_cast<size_t>(chosen++)];
+  while (chosen + 1 < static_cast<int>(space.size()) && at >= weights[static_cast<size_t>(chosen)])
+    at -= weights[static_cast<size_t>(chosen++)];
   Candidate candidate{chosen, {}};
   for (const Knob& knob : space[static_cast<size_t>(chosen)].knobs) {
     candidate.choices.push_back(static_cast<int>(rng.below(static_cast<i64>(knob.options.size()))));
@@ -88,7 +90,8 @@ std::vector<Candidate> neighbours(const std::vector<Sketch>& space, const Candid
     for (int step : {-1, 1}) {
       Candidate next = from;
       next.choices[k] += step;
-      if (next.choices[k] >= 0 && next.choices[k] < static_cast<int>(sketch.knobs[k].options.size())) all.push_back(std::move(next));
+      if (next.choices[k] >= 0 && next.choices[k] < static_cast<int>(sketch.knobs[k].options.size()))
+        all.push_back(std::move(next));
     }
   }
   return all;
@@ -102,7 +105,9 @@ bool match(const Sketch& sketch, const Trace& trace, size_t open, size_t at, std
   const OpenStep& step = sketch.steps[open];
   for (size_t a = 0; a < step.alternatives.size(); a++) {
     const std::vector<Step>& steps = step.alternatives[a];
-    if (at + steps.size() > trace.size() || !std::equal(steps.begin(), steps.end(), trace.begin() + static_cast<std::ptrdiff_t>(at))) continue;
+    if (at + steps.size() > trace.size() ||
+        !std::equal(steps.begin(), steps.end(), trace.begin() + static_cast<std::ptrdiff_t>(at)))
+      continue;
     int* chosen = step.knob < 0 ? nullptr : &choices[static_cast<size_t>(step.knob)];
     if (chosen && *chosen >= 0 && *chosen != static_cast<int>(a)) continue;
     const int before = chosen ? *chosen : 0;
@@ -113,11 +118,13 @@ bool match(const Sketch& sketch, const Trace& trace, size_t open, size_t at, std
   return false;
 }
 
-// How far apart two steps of one kind on one block and loop are: in their numbers. Infinite if they are not of one form.
+// How far apart two steps of one kind on one block and loop are: in their numbers. Infinite if they are not of one
+// form.
 double distance(const Step& a, const Step& b) {
   if (a.kind != b.kind || a.block != b.block || a.loops != b.loops || a.ints.size() != b.ints.size()) return 1e9;
   double sum = 0;
-  for (size_t i = 0; i < a.ints.size(); i++) sum += std::abs(std::log2(static_cast<double>(a.ints[i]) + 1) - std::log2(static_cast<double>(b.ints[i]) + 1));
+  for (size_t i = 0; i < a.ints.size(); i++)
+    sum += std::abs(std::log2(static_cast<double>(a.ints[i]) + 1) - std::log2(static_cast<double>(b.ints[i]) + 1));
   return sum;
 }
 
@@ -134,7 +141,8 @@ double distance(const std::vector<Step>& steps, const Trace& trace) {
 std::vector<std::pair<StepKind, std::string>> structure(const Trace& trace) {
   std::vector<std::pair<StepKind, std::string>> parts;
   for (const Step& step : trace) {
-    if (step.kind == StepKind::split || step.kind == StepKind::cache_write || step.kind == StepKind::rfactor) parts.push_back({step.kind, step.block});
+    if (step.kind == StepKind::split || step.kind == StepKind::cache_write || step.kind == StepKind::rfactor)
+      parts.push_back({step.kind, step.block});
   }
   std::sort(parts.begin(), parts.end());
   return parts;

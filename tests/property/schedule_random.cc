@@ -14,8 +14,10 @@ std::vector<Func> programs(Rng& rng) {
     const ConvShape s{kernel + size(12), kernel + size(12), size(9), size(40), kernel, size(2), kernel / 2};
     all.push_back(conv(s, i != 0, i == 2));
     all.push_back(depthwise({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), kernel / 2}));
-    all.push_back(pool({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), 0}, i == 0 ? StoreOp::max : StoreOp::add));
-    all.push_back(matmul(size(20), size(40), size(20), rng.below(2) == 0, rng.below(2) == 0, rng.below(2) == 0, rng.below(3)));
+    all.push_back(pool({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), 0},
+                       i == 0 ? StoreOp::max : StoreOp::add));
+    all.push_back(
+        matmul(size(20), size(40), size(20), rng.below(2) == 0, rng.below(2) == 0, rng.below(2) == 0, rng.below(3)));
     all.push_back(matmul(1, size(90), size(40), true, true, true));
     all.push_back(softmax_like(size(7), size(70)));
     all.push_back(mean_rows(size(7), size(70)));

@@ -52,7 +52,8 @@ Along along(const State& state, const Stage& stage, const Access& access, int ax
   const loop::Buffer& buffer = state.buffers[static_cast<size_t>(access.buffer)];
   const Shape& shape = buffer.pack.dims.empty() ? buffer.shape : buffer.pack.source;
   const Along how = stride_class(shape, access.index, axis_of(stage, axis).var);
-  if (how == Along::random && !index_uses(stage, stage.store.value, access.buffer, axis_of(stage, axis).var)) return Along::absent;
+  if (how == Along::random && !index_uses(stage, stage.store.value, access.buffer, axis_of(stage, axis).var))
+    return Along::absent;
   return how;
 }
 
@@ -81,8 +82,8 @@ double value_cost(const Expr& value) {
   if (value.op == ExprOp::constant || value.op == ExprOp::var) return 0;
   if (value.op == ExprOp::load) return 0.5;
   const bool transcendental = value.op == ExprOp::pow || (value.op >= ExprOp::exp && value.op <= ExprOp::sigmoid);
-  const bool slow = value.op == ExprOp::div || value.op == ExprOp::mod || value.op == ExprOp::sqrt || value.op == ExprOp::floordiv ||
-                    value.op == ExprOp::floormod;
+  const bool slow = value.op == ExprOp::div || value.op == ExprOp::mod || value.op == ExprOp::sqrt ||
+                    value.op == ExprOp::floordiv || value.op == ExprOp::floormod;
   cost = transcendental ? 20 : slow ? 4 : 1;
   for (const Expr& arg : value.args) cost += value_cost(arg);
   return cost;

@@ -8,7 +8,9 @@ namespace mcc::schedule {
 Step split_step(const std::string& block, const std::string& loop, std::vector<i64> factors) {
   return {StepKind::split, block, {loop}, std::move(factors)};
 }
-Step mark_step(const std::string& block, const std::string& loop, const std::string& kind) { return {StepKind::mark, block, {loop, kind}, {}}; }
+Step mark_step(const std::string& block, const std::string& loop, const std::string& kind) {
+  return {StepKind::mark, block, {loop, kind}, {}};
+}
 Step step_of(StepKind kind, const std::string& block, std::vector<std::string> words, std::vector<i64> ints) {
   return {kind, block, std::move(words), std::move(ints)};
 }
@@ -30,7 +32,8 @@ void Builder::fixed(std::vector<Step> steps) {
   sketch.steps.push_back({-1, {std::move(steps)}});
 }
 
-void Builder::choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives, int best) {
+void Builder::choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
+                     int best) {
   MCC_CHECK(options.size() == alternatives.size() && best >= 0 && best < static_cast<int>(options.size()));
   if (options.size() == 1) return fixed(std::move(alternatives[0]));
   run_all(state, alternatives[static_cast<size_t>(best)]);

@@ -1,6 +1,7 @@
-// Inlining. A producer without reduction goes into all its consumers when nothing is computed much more often by that: each of its
-// elements is used about once, or it is cheap. Padding (a select around a load) stays out of reductions, where its test would run for each multiplication, and
-// so does anything else that a reduction uses many times; those are computed at a tile, or once before.
+// Inlining. A producer without reduction goes into all its consumers when nothing is computed much more often by that:
+// each of its elements is used about once, or it is cheap. Padding (a select around a load) stays out of reductions,
+// where its test would run for each multiplication, and so does anything else that a reduction uses many times; those
+// are computed at a tile, or once before.
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
@@ -16,7 +17,9 @@ bool keeps_contiguity(const State& state, const Stage& producer) {
     for (size_t a = 0; a < producer.axes.size(); a++) {
       const int axis = static_cast<int>(a);
       if (producer.axes[a].extent <= 1) continue;
-      if ((store_along(state, producer, axis) == Along::contiguous) != (along(state, producer, load.access, axis) == Along::contiguous)) return false;
+      if ((store_along(state, producer, axis) == Along::contiguous) !=
+          (along(state, producer, load.access, axis) == Along::contiguous))
+        return false;
     }
   }
   return true;
@@ -34,7 +37,8 @@ bool worth_inlining(const State& state, const Stage& producer, const Stage& cons
 
 bool should_inline(const State& state, int id) {
   const Stage& producer = state.stages[static_cast<size_t>(id)];
-  if (producer.opaque || producer.place != Stage::Place::root || producer.store.op != loop::StoreOp::assign) return false;
+  if (producer.opaque || producer.place != Stage::Place::root || producer.store.op != loop::StoreOp::assign)
+    return false;
   const std::vector<int> users = readers(state, producer.store.buffer);
   if (users.empty()) return false;
   double total = 0;

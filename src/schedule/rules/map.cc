@@ -1,5 +1,5 @@
-// Stages without reduction: element by element work and movement. The axis that is contiguous in the result is vectorised, several vectors at
-// a time; the outermost loops run in parallel when the work is worth it.
+// Stages without reduction: element by element work and movement. The axis that is contiguous in the result is
+// vectorised, several vectors at a time; the outermost loops run in parallel when the work is worth it.
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
@@ -28,7 +28,8 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
   for (i64 vectors = 1; vectors <= 8 && (vectors == 1 || vectors * lanes <= extent); vectors *= 2) {
-    if (vectors <= 4 && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160) best = static_cast<int>(options.size());
+    if (vectors <= 4 && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160)
+      best = static_cast<int>(options.size());
     options.push_back(vectors);
     alternatives.push_back({split_step(block, v, {vectors, lanes})});
   }
@@ -54,7 +55,8 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
     marks.push_back({});
     for (size_t i = 0; i < d; i++) marks.back().push_back(mark_step(block, loops[i], "parallel"));
   }
-  const int depth = std::min(parallel_depth(counts, stage_seconds(stage, b.target), b.target), static_cast<int>(depths.size()) - 1);
+  const int depth =
+      std::min(parallel_depth(counts, stage_seconds(stage, b.target), b.target), static_cast<int>(depths.size()) - 1);
   b.choice(block + " parallel", depths, marks, depth);
 }
 

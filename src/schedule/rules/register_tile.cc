@@ -1,8 +1,10 @@
-// Register tiles: which (rows x vectors of columns) blocks of accumulators fit the register file, and what each costs for given extents.
+// Register tiles: which (rows x vectors of columns) blocks of accumulators fit the register file, and what each costs
+// for given extents.
 //
-// One step of the reduction on a tile of r rows and v vectors takes, in cycles, the largest of: r*v FMAs at the rate the target starts
-// them; the latency of one FMA (each accumulator is used once a step); its loads. Ragged extents are summed over main part
-// and tails, as the generator emits them, so 14 rows prefer tiles of 7 or 5 over 6. Each tile also pays for zeroing and writing back.
+// One step of the reduction on a tile of r rows and v vectors takes, in cycles, the largest of: r*v FMAs at the rate
+// the target starts them; the latency of one FMA (each accumulator is used once a step); its loads. Ragged extents are
+// summed over main part and tails, as the generator emits them, so 14 rows prefer tiles of 7 or 5 over 6. Each tile
+// also pays for zeroing and writing back.
 #include <algorithm>
 #include <cmath>
 
@@ -28,7 +30,8 @@ double tile_cycles(const TileProblem& p, const Target& target, double rows, doub
 double total_cycles(const TileProblem& p, const Target& target, i64 lanes, const RegisterTile& tile) {
   double sum = 0;
   const Parts y = parts(p.rows2, tile.rows2), x = parts(p.rows, tile.rows), n = parts(p.columns, tile.vectors * lanes);
-  const double ragged = n.rest % lanes != 0 && !target.masked_memory ? 0.5 : 0;  // partial vectors cost extra instructions
+  const double ragged =
+      n.rest % lanes != 0 && !target.masked_memory ? 0.5 : 0;  // partial vectors cost extra instructions
   const auto over_columns = [&](double rows, double times) {
     sum += times * static_cast<double>(n.full) * tile_cycles(p, target, rows, static_cast<double>(tile.vectors));
     if (n.rest > 0) sum += times * tile_cycles(p, target, rows, static_cast<double>(ceil_div(n.rest, lanes)) + ragged);

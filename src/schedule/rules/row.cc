@@ -1,7 +1,9 @@
-// Reductions along the contiguous axis, alone or in chains over the same rows: means and norms, softmax, normalisations.
+// Reductions along the contiguous axis, alone or in chains over the same rows: means and norms, softmax,
+// normalisations.
 //
-// All stages of a chain are computed at the innermost row loop of its last stage (the host), so a row stays in the first cache and
-// rows run in parallel. Each reduction splits its axis in lanes, and some vectors against latency, and keeps them apart until the end (rfactor).
+// All stages of a chain are computed at the innermost row loop of its last stage (the host), so a row stays in the
+// first cache and rows run in parallel. Each reduction splits its axis in lanes, and some vectors against latency, and
+// keeps them apart until the end (rfactor).
 #include <algorithm>
 
 #include "schedule/rules/rules.h"
@@ -26,7 +28,8 @@ struct Member {
 };
 using Chain = std::vector<Member>;  // in program order; the last one is the host
 
-// The axes of `reader` that follow the rows of `source`; false when it reads across rows, or differs from `rows` found before.
+// The axes of `reader` that follow the rows of `source`; false when it reads across rows, or differs from `rows` found
+// before.
 bool rows_agree(const State& state, int reader, const Member& source, std::vector<int>& rows) {
   const Stage &from = state.stages[static_cast<size_t>(source.stage)], &to = state.stages[static_cast<size_t>(reader)];
   const std::vector<int> axes = reader_axes(state, reader, from.store.buffer);
@@ -34,7 +37,9 @@ bool rows_agree(const State& state, int reader, const Member& source, std::vecto
   std::vector<int> found;
   for (size_t d = 0; d < dims.size(); d++) {
     if (std::count(source.rows.begin(), source.rows.end(), dims[d].axis) == 0) continue;
-    if (axes[d] < 0 || axis_of(to, axes[d]).reduction || axis_of(to, axes[d]).extent != axis_of(from, dims[d].axis).extent) return false;
+    if (axes[d] < 0 || axis_of(to, axes[d]).reduction ||
+        axis_of(to, axes[d]).extent != axis_of(from, dims[d].axis).extent)
+      return false;
     found.push_back(axes[d]);
   }
   if (!rows.empty() && rows != found) return false;
@@ -42,7 +47,8 @@ bool rows_agree(const State& state, int reader, const Member& source, std::vecto
   return true;
 }
 
-// Whether `id` joins the chain: it reads its members row by row, and if it reduces, then to one value for each of the same rows.
+// Whether `id` joins the chain: it reads its members row by row, and if it reduces, then to one value for each of the
+// same rows.
 bool joins(const Builder& b, const Chain& chain, int id, std::vector<int>& rows) {
   const Stage& stage = b.state.stages[static_cast<size_t>(id)];
   if (stage.opaque || stage.place != Stage::Place::root || b.done.count(stage.block)) return false;
@@ -62,7 +68,8 @@ bool closed(const Builder& b, const Chain& chain) {
     const Stage& member = b.state.stages[static_cast<size_t>(chain[m].stage)];
     if (b.state.buffers[static_cast<size_t>(member.store.buffer)].scope != loop::Scope::temp) return false;
     for (int user : readers(b.state, member.store.buffer)) {
-      if (std::none_of(chain.begin(), chain.end(), [&](const Member& other) { return other.stage == user; })) return false;
+      if (std::none_of(chain.begin(), chain.end(), [&](const Member& other) { return other.stage == user; }))
+        return false;
     }
     if (!may_move(b.state, chain[m].stage, chain.back().stage).empty()) return false;
   }
@@ -81,7 +88,8 @@ Chain find_chain(const Builder& b, int first) {
   return best;
 }
 
-// Lanes and vectors of the reduction of `block`, kept apart to the end. The partial results live in registers inside the last loop.
+// Lanes and vectors of the reduction of `block`, kept apart to the end. The partial results live in registers inside
+// the last loop.
 void lanes_of_reduction(Builder& b, const std::string& block) {
   const Stage stage = b.stage(block);
   const int axis = contiguous_reduction(b, stage);
@@ -104,12 +112,14 @@ void lanes_of_reduction(Builder& b, const std::string& block) {
   }
   b.choice(block + " vectors", options, alternatives, best);
   order.insert(order.end(), {j + ".0", j + ".1", j + ".2"});
-  b.fixed({step_of(StepKind::reorder, rf, order), mark_step(rf, j + ".1", "unroll"), mark_step(rf, j + ".2", "vectorize"),
-           step_of(StepKind::compute_at, rf, {block, lane + ".0"}), step_of(StepKind::scope, rf, {"reg"}),
-           mark_step(block, lane + ".1", "unroll"), mark_step(block, lane + ".2", "vectorize")});
+  b.fixed({step_of(StepKind::reorder, rf, order), mark_step(rf, j + ".1", "unroll"),
+           mark_step(rf, j + ".2", "vectorize"), step_of(StepKind::compute_at, rf, {block, lane + ".0"}),
+           step_of(StepKind::scope, rf, {"reg"}), mark_step(block, lane + ".1", "unroll"),
+           mark_step(block, lane + ".2", "vectorize")});
 }
 
-void mark_rows(Builder& b, const std::string& host, const std::vector<std::string>& rows, const std::vector<i64>& counts, double seconds) {
+void mark_rows(Builder& b, const std::string& host, const std::vector<std::string>& rows,
+               const std::vector<i64>& counts, double seconds) {
   if (b.target.cores <= 1 || rows.empty()) return;
   std::vector<i64> depths;
   std::vector<std::vector<Step>> marks;
@@ -136,8 +146,8 @@ void order_host(Builder& b, const Stage& host, const std::vector<int>& row_axes)
   std::vector<std::string> order = rows;
   order.insert(order.end(), rest.begin(), rest.end());
   order.insert(order.end(), {v + ".0", v + ".1", v + ".2"});
-  b.fixed({split_step(host.block, v, {2, lanes}), step_of(StepKind::reorder, host.block, order), mark_step(host.block, v + ".1", "unroll"),
-           mark_step(host.block, v + ".2", "vectorize")});
+  b.fixed({split_step(host.block, v, {2, lanes}), step_of(StepKind::reorder, host.block, order),
+           mark_step(host.block, v + ".1", "unroll"), mark_step(host.block, v + ".2", "vectorize")});
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Rules write sketches. A Builder holds the sketch so far, and a State on which each step, at its preferred choice, has been
-// run: so rules look up names and facts in the program as it stands. Loop and block names never depend on the choice of a knob.
+// Rules write sketches. A Builder holds the sketch so far, and a State on which each step, at its preferred choice, has
+// been run: so rules look up names and facts in the program as it stands. Loop and block names never depend on the
+// choice of a knob.
 #pragma once
 #include <set>
 #include <string>
@@ -19,11 +20,14 @@ struct Builder {
   bool pack = true;            // constants may be packed
   std::set<std::string> done;  // blocks that have their schedule
 
-  const Stage& stage(const std::string& block) const { return state.stages[static_cast<size_t>(find_stage(state, block))]; }
+  const Stage& stage(const std::string& block) const {
+    return state.stages[static_cast<size_t>(find_stage(state, block))];
+  }
   // Adds steps that every candidate has. MCC_CHECKs that they are legal.
   void fixed(std::vector<Step> steps);
   // Adds a knob, and the steps it decides.
-  void choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives, int preferred);
+  void choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
+              int preferred);
 };
 
 // Whether the step is legal on the state as it stands.
@@ -36,33 +40,39 @@ Step step_of(StepKind kind, const std::string& block, std::vector<std::string> w
 
 // --- inline.cc: producers that cost little, or are used once, go into their consumers.
 void rule_inline(Builder& b);
-// --- map.cc: a stage without reduction: one vectorised axis, parallel outer loops unless `place` decides where it is computed.
+// --- map.cc: a stage without reduction: one vectorised axis, parallel outer loops unless `place` decides where it is
+// computed.
 void rule_map(Builder& b, const std::string& block, bool parallel);
-// --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not of that kind.
+// --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not
+// of that kind.
 bool rule_tile(Builder& b, const std::string& block);
 // --- tile_axes.cc
-struct TileAxes {  // of the reduction; -1: none
-  int column = -1;  // vectorised
-  int row = -1;     // its values share the column operand's vectors; unrolled
-  int outer_row = -1;   // next outer axis of the same kind: rows of an image
-  double cost = 0;  // per multiplication, in vectors; near 1/lanes when all is well
+struct TileAxes {        // of the reduction; -1: none
+  int column = -1;       // vectorised
+  int row = -1;          // its values share the column operand's vectors; unrolled
+  int outer_row = -1;    // next outer axis of the same kind: rows of an image
+  double cost = 0;       // per multiplication, in vectors; near 1/lanes when all is well
   bool gathers = false;  // an operand that is not constant must be read with a stride
 };
 TileAxes tile_axes(const Builder& b, const Stage& stage);
 // The pack steps that suit a register tile; none where constants are used in another way, too.
-std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxes& axes, i64 columns, i64 rows, i64 outer_rows);
-// The map stage that alone reads the reduction, element by element, with its loop for each axis of the reduction; or "" if none.
+std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxes& axes, i64 columns, i64 rows,
+                             i64 outer_rows);
+// The map stage that alone reads the reduction, element by element, with its loop for each axis of the reduction; or ""
+// if none.
 struct Host {
   std::string block;
   std::vector<std::string> loop_of;  // for each axis of the reduction; "" for reduction axes and unit ones
 };
 Host find_host(const State& state, const std::string& block);
-// --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not of that kind.
+// --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not
+// of that kind.
 bool rule_row(Builder& b, const std::string& block);
 // --- opaque.cc
 void rule_opaque(Builder& b, const std::string& block);
 
-// How many of the outermost loops with these trip counts to run in parallel for work of `seconds`: 0 when it does not pay.
+// How many of the outermost loops with these trip counts to run in parallel for work of `seconds`: 0 when it does not
+// pay.
 int parallel_depth(const std::vector<i64>& counts, double seconds, const Target& target);
 
 // --- register_tile.cc

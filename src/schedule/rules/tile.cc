@@ -1,9 +1,10 @@
 // Contractions, depthwise convolutions and pools: everything that reduces and has a spatial axis to vectorise.
 //
-// The epilogue hosts the loops: (outer axes, rows in cache blocks, columns in cache blocks) in one of four orders, then the register tile,
-// where the results are written back with bias, activation and so on applied. The reduction is computed at the tile with its
-// accumulators in registers. A reduction that writes the result itself gets a copying epilogue (cache_write). Constants
-// are packed in the order in which the tile reads them. Producers that are no reductions (padding) are computed before, or at a cache block or row.
+// The epilogue hosts the loops: (outer axes, rows in cache blocks, columns in cache blocks) in one of four orders, then
+// the register tile, where the results are written back with bias, activation and so on applied. The reduction is
+// computed at the tile with its accumulators in registers. A reduction that writes the result itself gets a copying
+// epilogue (cache_write). Constants are packed in the order in which the tile reads them. Producers that are no
+// reductions (padding) are computed before, or at a cache block or row.
 #include <algorithm>
 
 #include "schedule/rules/rules.h"
@@ -13,13 +14,13 @@ namespace mcc::schedule {
 namespace {
 
 struct Tile {
-  std::string block;      // the reduction
+  std::string block;  // the reduction
   Host host;
   TileAxes axes;
   i64 lanes = 1;
-  bool two_rows = false;  // the register tile also has rows of outer_row
+  bool two_rows = false;               // the register tile also has rows of outer_row
   std::string row, outer_row, column;  // the host's loops; "" if none
-  std::string blocked;    // the host's loop that is cut into cache blocks
+  std::string blocked;                 // the host's loop that is cut into cache blocks
   RegisterTile preferred;
 };
 
@@ -61,7 +62,8 @@ void choose_register_tile(Builder& b, Tile& t) {
     if (!t.row.empty()) steps.push_back(split_step(t.host.block, t.row, {r.rows}));
     if (t.two_rows) steps.push_back(split_step(t.host.block, t.outer_row, {r.rows2}));
     steps.push_back(split_step(t.host.block, t.column, {r.vectors * t.lanes}));
-    for (Step& pack : pack_steps(b, stage, t.axes, r.vectors * t.lanes, r.rows, t.two_rows ? r.rows2 : 1)) steps.push_back(std::move(pack));
+    for (Step& pack : pack_steps(b, stage, t.axes, r.vectors * t.lanes, r.rows, t.two_rows ? r.rows2 : 1))
+      steps.push_back(std::move(pack));
     alternatives.push_back(std::move(steps));
   }
   b.choice(t.block + " register tile", options, alternatives, best);
@@ -127,7 +129,8 @@ void choose_order(Builder& b, Tile& t) {
     for (const std::string& loop : orders[o]) counts.push_back(count_of(b, t, loop));
     const int wanted = parallel_depth(counts, seconds, b.target);
     std::set<int> axes;
-    for (size_t depth = 0; depth <= (b.target.cores > 1 ? std::min<size_t>(orders[o].size(), outer.size() + 2) : 0); depth++) {
+    for (size_t depth = 0; depth <= (b.target.cores > 1 ? std::min<size_t>(orders[o].size(), outer.size() + 2) : 0);
+         depth++) {
       if (depth > 0) {
         const LoopSpec& loop = host.loops[static_cast<size_t>(find_loop(host, orders[o][depth - 1]))];
         if (!axes.insert(loop.axis).second) break;
@@ -142,7 +145,8 @@ void choose_order(Builder& b, Tile& t) {
     }
   }
   b.choice(t.block + " order and parallel", options, alternatives, best);
-  std::vector<Step> marks{mark_step(t.host.block, t.column + ".1.0", "unroll"), mark_step(t.host.block, t.column + ".1.1", "vectorize"),
+  std::vector<Step> marks{mark_step(t.host.block, t.column + ".1.0", "unroll"),
+                          mark_step(t.host.block, t.column + ".1.1", "vectorize"),
                           step_of(StepKind::scope, t.block, {"reg"})};
   if (!t.row.empty()) marks.push_back(mark_step(t.host.block, t.row + ".1", "unroll"));
   if (t.two_rows) marks.push_back(mark_step(t.host.block, t.outer_row + ".1", "unroll"));
@@ -155,8 +159,10 @@ void choose_reduction_unroll(Builder& b, const Tile& t) {
   const std::string column = axis_of(stage, t.axes.column).name;
   std::vector<std::string> first, reduction, tile;
   for (const LoopSpec& loop : stage.loops) {
-    if (loop.axis == t.axes.column || loop.axis == t.axes.row || (t.two_rows && loop.axis == t.axes.outer_row)) continue;
-    (axis_of(stage, loop.axis).reduction && axis_of(stage, loop.axis).extent > 1 ? reduction : first).push_back(loop.name);
+    if (loop.axis == t.axes.column || loop.axis == t.axes.row || (t.two_rows && loop.axis == t.axes.outer_row))
+      continue;
+    (axis_of(stage, loop.axis).reduction && axis_of(stage, loop.axis).extent > 1 ? reduction : first)
+        .push_back(loop.name);
   }
   if (t.two_rows) tile.push_back(axis_of(stage, t.axes.outer_row).name);
   if (t.axes.row >= 0) tile.push_back(axis_of(stage, t.axes.row).name);
@@ -167,7 +173,9 @@ void choose_reduction_unroll(Builder& b, const Tile& t) {
   b.fixed(std::move(marks));
   if (reduction.empty()) return b.fixed({step_of(StepKind::reorder, t.block, in_order({first, tile}))});
 
-  const auto extent_of = [&](const std::string& loop) { return axis_of(stage, stage.loops[static_cast<size_t>(find_loop(stage, loop))].axis).extent; };
+  const auto extent_of = [&](const std::string& loop) {
+    return axis_of(stage, stage.loops[static_cast<size_t>(find_loop(stage, loop))].axis).extent;
+  };
   const std::string last = reduction.back();
   const i64 extent = extent_of(last), accumulators = t.preferred.rows * t.preferred.rows2 * t.preferred.vectors;
   std::vector<i64> options;
@@ -190,7 +198,8 @@ void choose_reduction_unroll(Builder& b, const Tile& t) {
     const std::string before = reduction[reduction.size() - 2];
     const i64 both = extent * extent_of(before);
     if (both <= 49 && both * accumulators <= 512) {
-      add(both, {mark_step(t.block, last, "unroll"), mark_step(t.block, before, "unroll")}, reduction, both * accumulators <= 256);
+      add(both, {mark_step(t.block, last, "unroll"), mark_step(t.block, before, "unroll")}, reduction,
+          both * accumulators <= 256);
     }
   }
   b.choice(t.block + " unrolled reduction", options, alternatives, best);
@@ -201,7 +210,9 @@ void place_producers(Builder& b, const Tile& t) {
   const int id = find_stage(b.state, t.block);
   for (int i = 0; i < id; i++) {
     const Stage producer = b.state.stages[static_cast<size_t>(i)];
-    if (producer.opaque || producer.place != Stage::Place::root || is_reduction(producer) || b.done.count(producer.block)) continue;
+    if (producer.opaque || producer.place != Stage::Place::root || is_reduction(producer) ||
+        b.done.count(producer.block))
+      continue;
     if (readers(b.state, producer.store.buffer) != std::vector<int>{id} || spatial_axes(producer).empty()) continue;
     b.done.insert(producer.block);
     rule_map(b, producer.block, false);
@@ -212,13 +223,15 @@ void place_producers(Builder& b, const Tile& t) {
     if (b.target.cores > 1) {
       const i64 most = planned.axes.size() > 2 ? 2 : 1;
       std::vector<Step> marks;
-      for (i64 l = 0; l < most; l++) marks.push_back(mark_step(producer.block, planned.loops[static_cast<size_t>(l)].name, "parallel"));
+      for (i64 l = 0; l < most; l++)
+        marks.push_back(mark_step(producer.block, planned.loops[static_cast<size_t>(l)].name, "parallel"));
       if (parallel_depth({64}, stage_seconds(producer, b.target), b.target) > 0) best = 1;
       options.push_back(1);
       alternatives.push_back(std::move(marks));
     }
     for (i64 where = 0; where < 2 && !t.blocked.empty(); where++) {
-      const Step step = step_of(StepKind::compute_at, producer.block, {t.host.block, fmt::format("{}.{}", t.blocked, where)});
+      const Step step =
+          step_of(StepKind::compute_at, producer.block, {t.host.block, fmt::format("{}.{}", t.blocked, where)});
       if (!legal(b.state, step)) continue;
       options.push_back(2 + where);
       alternatives.push_back({step});
@@ -238,7 +251,8 @@ void copy_strided(Builder& b, const std::string& block, const TileAxes& axes) {
     i64 last = -1;
     for (size_t d = 0; d < load.access.index.size(); d++) {
       const std::optional<Lin>& lin = load.access.index[d];
-      const bool column = lin && lin->terms.size() == 1 && lin->c == 0 && lin->terms[0] == std::pair<int, i64>{axis_of(stage, axes.column).var, 1};
+      const bool column = lin && lin->terms.size() == 1 && lin->c == 0 &&
+                          lin->terms[0] == std::pair<int, i64>{axis_of(stage, axes.column).var, 1};
       if (column) last = static_cast<i64>(d);
       if (!column) order.push_back(static_cast<i64>(d));
     }

@@ -1,4 +1,5 @@
-// Which axis of a reduction is vectorised, which is unrolled beside it, how its constants are packed, and which stage is its epilogue.
+// Which axis of a reduction is vectorised, which is unrolled beside it, how its constants are packed, and which stage
+// is its epilogue.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +11,8 @@ namespace {
 
 // A constant can be packed for an axis when the axis moves one dimension of it, by itself and by ones.
 bool packable_along(const State& state, const Stage& stage, const Load& load, int axis) {
-  if (load.scope != loop::Scope::constant || !state.buffers[static_cast<size_t>(load.access.buffer)].pack.dims.empty()) return false;
+  if (load.scope != loop::Scope::constant || !state.buffers[static_cast<size_t>(load.access.buffer)].pack.dims.empty())
+    return false;
   if (readers(state, load.access.buffer).size() != 1) return false;
   for (const std::optional<Lin>& lin : load.access.index) {
     if (!lin || lin->terms.size() > 1) return false;
@@ -29,14 +31,16 @@ double column_cost(const Builder& b, const Stage& stage, int axis, i64 lanes, bo
     const Along how = along(b.state, stage, load.access, axis);
     if (how == Along::absent) {
       cost += 0.1 * per_vector;
-    } else if (how == Along::contiguous || (b.pack && how == Along::strided && packable_along(b.state, stage, load, axis))) {
+    } else if (how == Along::contiguous ||
+               (b.pack && how == Along::strided && packable_along(b.state, stage, load, axis))) {
       cost += per_vector;
     } else {
       cost += 1;
       gathers = gathers || !load.constant_value();
     }
   }
-  if (store_along(b.state, stage, axis) != Along::contiguous) cost += 1.0 / static_cast<double>(reduction_points(stage));
+  if (store_along(b.state, stage, axis) != Along::contiguous)
+    cost += 1.0 / static_cast<double>(reduction_points(stage));
   const i64 extent = axis_of(stage, axis).extent;
   return cost * static_cast<double>(round_up(extent, lanes)) / static_cast<double>(extent);
 }
@@ -44,7 +48,9 @@ double column_cost(const Builder& b, const Stage& stage, int axis, i64 lanes, bo
 // Rows along `axis` reuse what the columns load: some operand moves with the column axis but not with this one.
 bool shares_columns(const Builder& b, const Stage& stage, int axis, int column) {
   for (const Load& load : loads_of(b.state, stage)) {
-    if (along(b.state, stage, load.access, axis) == Along::absent && along(b.state, stage, load.access, column) != Along::absent) return true;
+    if (along(b.state, stage, load.access, axis) == Along::absent &&
+        along(b.state, stage, load.access, column) != Along::absent)
+      return true;
   }
   return false;
 }
@@ -75,7 +81,8 @@ TileAxes tile_axes(const Builder& b, const Stage& stage) {
   return best;
 }
 
-std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxes& axes, i64 columns, i64 rows, i64 outer_rows) {
+std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxes& axes, i64 columns, i64 rows,
+                             i64 outer_rows) {
   std::vector<Step> steps;
   if (!b.pack) return steps;
   std::set<int> seen;
@@ -88,7 +95,11 @@ std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxe
       const Lin& lin = *load.access.index[d];
       const int axis = lin.terms.empty() ? -1 : find_axis(stage, lin.terms[0].first);
       const i64 dim = static_cast<i64>(d);
-      const i64 scale = axis < 0 ? 0 : axis == axes.column ? columns : axis == axes.row ? rows : axis == axes.outer_row ? outer_rows : 0;
+      const i64 scale = axis < 0                 ? 0
+                        : axis == axes.column    ? columns
+                        : axis == axes.row       ? rows
+                        : axis == axes.outer_row ? outer_rows
+                                                 : 0;
       if (axis >= 0 && axis_of(stage, axis).reduction) {
         reduced.push_back({axis, dim});
       } else if (scale > 1) {
@@ -116,7 +127,8 @@ Host find_host(const State& state, const std::string& block) {
   const std::vector<int> users = readers(state, stage.store.buffer);
   if (users.size() != 1) return {};
   const Stage& user = state.stages[static_cast<size_t>(users[0])];
-  if (user.opaque || is_reduction(user) || user.place != Stage::Place::root || user.store.op != loop::StoreOp::assign) return {};
+  if (user.opaque || is_reduction(user) || user.place != Stage::Place::root || user.store.op != loop::StoreOp::assign)
+    return {};
   if (user.loops.size() != user.axes.size()) return {};
   const std::vector<int> axes = reader_axes(state, users[0], stage.store.buffer);
   const std::vector<StoreDim> dims = store_dims(stage);
@@ -124,7 +136,8 @@ Host find_host(const State& state, const std::string& block) {
   std::set<int> used;
   for (size_t d = 0; d < dims.size(); d++) {
     if (dims[d].axis < 0 || axis_of(stage, dims[d].axis).extent == 1) continue;
-    if (axes[d] < 0 || dims[d].offset != 0 || axis_of(user, axes[d]).extent != axis_of(stage, dims[d].axis).extent) return {};
+    if (axes[d] < 0 || dims[d].offset != 0 || axis_of(user, axes[d]).extent != axis_of(stage, dims[d].axis).extent)
+      return {};
     if (!used.insert(axes[d]).second) return {};
     host.loop_of[static_cast<size_t>(dims[d].axis)] = axis_of(user, axes[d]).name;
   }
