@@ -170,7 +170,7 @@ void reference(const Node& node, std::span<const Tensor* const> in, std::span<Te
   Tensor a = without_zero_point(*in[0], input(form.zero_a), a_along(form));
   Tensor b = without_zero_point(*in[pos(form.b)], input(form.zero_b), b_along(form));
   std::vector<Tensor> sums{Tensor({DType::i32, out[0].type.shape})};
-  const Tensor* sides[] = {&a, &b};
+  std::vector<const Tensor*> sides{&a, &b};
   find_op(product_node(node).op)->reference(product_node(node), sides, sums);
   if (form.scale_y < 0) {
     out[0] = sums[0];

@@ -32,7 +32,7 @@ Ratio ratio_of(double scale, i64 in, i64 out) {
   if (std::abs(got - exact) <= 1e-6 * exact) return {out, in};
   i64 q = 1;
   while (q < (i64{1} << 24) && scale != std::floor(scale)) scale *= 2, q *= 2;
-  i64 p = std::max(i64{1}, std::llround(scale));
+  i64 p = std::max(i64{1}, i64{std::llround(scale)});
   i64 common = std::gcd(p, q);
   return {p / common, q / common};
 }
