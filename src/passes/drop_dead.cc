@@ -30,8 +30,9 @@ std::vector<Node> live_nodes(const Graph& graph, std::vector<char>& used) {
       if (v != kNone) used[static_cast<size_t>(v)] = 1;
     live.push_back(node);
     std::vector<ValueId>& out = live.back().out;
-    if (node.op == "Split") {  // its outputs are positions; all stay
-      for (const ValueId v : out) used[static_cast<size_t>(v)] = 1;
+    if (!is_op(node, {"MaxPool", "LayerNormalization", "LSTM", "GRU", "RNN"})) {  // those have optional outputs
+      for (const ValueId v : out)
+        if (v != kNone) used[static_cast<size_t>(v)] = 1;
       continue;
     }
     for (ValueId& v : out)
