@@ -1,8 +1,9 @@
 // Scheduled loop programs -> machine code, through LLVM. Only this folder knows LLVM.
 //
-// A kernel is `void symbol(void* const* args, char* scratch, mcc_runtime* rt)` (runtime/mcc_runtime.h): args are the Func's
-// parameters in order (aligned to their element at least), scratch is 64-byte aligned memory of scratch_bytes(func, threads): the temp buffers, then each
-// thread's local buffers. Kernels call nothing but rt->parallel, memset/memcpy and, for rare functions, libm.
+// A kernel is `void symbol(void* const* args, char* scratch, mcc_runtime* rt)` (runtime/mcc_runtime.h): args are the
+// Func's parameters in order (aligned to their element at least), scratch is 64-byte aligned memory of
+// scratch_bytes(func, threads): the temp buffers, then each thread's local buffers. Kernels call nothing but
+// rt->parallel, memset/memcpy and, for rare functions, libm.
 #pragma once
 #include <span>
 #include <string>
@@ -17,14 +18,18 @@ struct KernelSource {
   std::string symbol;
 };
 struct CodegenOptions {
-  int opt_level = 2;         // 1: plain reference code, quick to compile; 2: everything that pays
+  int opt_level = 2;  // 1: plain reference code, quick to compile; 2: everything that pays
   bool position_independent = true;
 };
-// A relocatable ELF object with all the kernels. Thread safe (one LLVM context a call). Throws JobError when LLVM refuses.
+// A relocatable ELF object with all the kernels. Thread safe (one LLVM context a call). Throws JobError when LLVM
+// refuses.
 std::string compile_object(std::span<const KernelSource> kernels, const Target& target, const CodegenOptions& = {});
-std::string compile_assembly(std::span<const KernelSource> kernels, const Target& target, const CodegenOptions& = {});  // for people and tests
-std::string compile_llvm_ir(std::span<const KernelSource> kernels, const Target& target, const CodegenOptions& = {});   // before LLVM's passes
-std::string compile_ir_text(std::string_view llvm_ir, const Target& target);  // a module written as text (model tables) -> object
+std::string compile_assembly(std::span<const KernelSource> kernels, const Target& target,
+                             const CodegenOptions& = {});  // for people and tests
+std::string compile_llvm_ir(std::span<const KernelSource> kernels, const Target& target,
+                            const CodegenOptions& = {});  // before LLVM's passes
+std::string compile_ir_text(std::string_view llvm_ir,
+                            const Target& target);  // a module written as text (model tables) -> object
 
 // C source of the same kernels (portable, no intrinsics): --emit=c.
 std::string print_c(std::span<const KernelSource> kernels);

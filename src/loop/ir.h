@@ -55,14 +55,16 @@ struct Range {
 };
 std::optional<Range> bounds(const Expr& expr, const std::function<std::optional<Range>(int var)>& of_var);
 
-// --- simplify.cc
-// ------------------------------------------------------------------------------------------------------ Equal value
-// for every assignment of the variables within `of_var`. Canonical for affine expressions (sorted sums), so equal
-// affine expressions become equal Exprs. Does not change float rounding, NaN or signed-zero behaviour.
+// --- simplify.cc, simplify_func.cc ----------------------------------------------------------------------------------
+// Equal value for every assignment of the variables within `of_var` (without it, or where it has none: within +-2^40).
+// Canonical for integer sums (sorted), so equal affine expressions become equal Exprs; comparisons of integers become
+// `<`, `==` or `!=` with the smallest numbers. Does not change float rounding, NaN or signed-zero behaviour.
 Expr simplify(const Expr& expr, const std::function<std::optional<Range>(int var)>& of_var = nullptr);
-// Every expression; loops of extent 1 vanish, of extent 0 too; Ifs with known conditions are resolved; unused buffers
-// (not parameters) and variables are dropped.
+// Every expression; loops of extent 1 vanish, of extent 0 too; Ifs with known conditions are resolved; then
+// drop_unused.
 Func simplify(const Func& func);
+// Without unused buffers (not parameters) and variables; variables in the order in which their loops first appear.
+Func drop_unused(Func func);
 
 // --- walk.cc --------------------------------------------------------------------------------------------------------
 Expr substitute(const Expr& expr, const std::map<int, Expr>& vars);
@@ -71,7 +73,8 @@ void for_each_store(const Func& func,
 void for_each_load(const Expr& expr, const std::function<void(const Expr& load)>& visit);
 Expr map_loads(const Expr& expr, const std::function<Expr(const Expr& load)>& change);
 bool uses_var(const Expr& expr, int var);
-i64 flops(const Func&
-              func);  // float adds, multiplies, ... of one run; a multiply-add counts two; a transcendental counts one
+// Float adds, multiplies, ... of one run (and those of integers narrower than i64): a multiply-add counts two, a
+// transcendental one.
+i64 flops(const Func& func);
 
 }  // namespace mcc::loop

@@ -22,7 +22,7 @@ struct Compiled {
 Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
   Compiled compiled;
   try {
-    const Applied applied = apply(task.func, trace);
+    const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func) return compiled.failure = {Outcome::illegal, {}, applied.why_not}, compiled;
     if (const std::string why = check_scheduled(*applied.func, task.target); !why.empty())
       return compiled.failure = {Outcome::illegal, {}, why}, compiled;

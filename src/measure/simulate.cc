@@ -27,7 +27,7 @@ class SimulatedRunner : public Runner {
 
  private:
   Result run_one(const Task& task, const Trace& trace) const {
-    const Applied applied = apply(task.func, trace);
+    const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func) return {Outcome::illegal, {}, applied.why_not};
     if (std::string why = check_scheduled(*applied.func, task.target); !why.empty()) return {Outcome::illegal, {}, std::move(why)};
     Rng noise(hash64(task.key + "|" + to_string(trace), seed_));

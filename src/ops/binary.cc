@@ -49,7 +49,7 @@ T extreme(N, std::span<const T> x) {
 // Integers by way of f64, saturating, as C programs do it with pow().
 Expr power(N, Exprs x) {
   DType dtype = x[0].dtype == DType::f32 ? DType::f32 : DType::f64;
-  return binary(ExprOp::pow, convert(dtype, x[0]), convert(dtype, x[1]));
+  return binary(ExprOp::pow, cast(dtype, x[0]), cast(dtype, x[1]));
 }
 
 Expr modulo(N n, Exprs x) {

@@ -65,8 +65,8 @@ loop::Func lower(const Node& node, Types in, Types out) {
   b.block(name, out[0].shape, y, [&](const Vars& v) {
     std::vector<Expr> values;
     for (size_t i = 0; i < in.size(); i++)
-      values.push_back(convert(compute_type(in[i].dtype), b.load(xs[i], broadcast_index(in[i].shape, v))));
-    return convert(out[0].dtype, row.expr(node, values));
+      values.push_back(loop::cast(compute_type(in[i].dtype), b.load(xs[i], broadcast_index(in[i].shape, v))));
+    return loop::cast(out[0].dtype, row.expr(node, values));
   });
   return b.take();
 }

@@ -23,13 +23,6 @@ bool present(Types types, size_t i) { return i < types.size() && !is_missing(typ
 
 DType compute_type(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? DType::f32 : dtype; }
 
-Expr convert(DType to, Expr value) {
-  if (value.dtype == to) return value;
-  if (to != DType::boolean) return loop::cast(to, std::move(value));
-  Expr zero = loop::constant(value.dtype, 0);
-  return loop::binary(loop::ExprOp::ne, std::move(value), std::move(zero));
-}
-
 Vars broadcast_index(const Shape& from, const Vars& to) {
   MCC_CHECK(from.size() <= to.size());
   Vars index;

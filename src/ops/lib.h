@@ -33,8 +33,6 @@ inline bool present(std::span<const Tensor* const> in, size_t i) { return i < in
 // --------------------------------------------------------------------------------------------------------- The type in
 // which a value of this type is computed: f32 for f16 and bf16, else itself.
 DType compute_type(DType dtype);
-// A cast; to bool it is a test against zero.
-Expr convert(DType to, Expr value);
 Vars broadcast_index(const Shape& from, const Vars& to);  // aligned at the right; extents of 1 read 0
 // Parameters for all present inputs, in order, named x, y, z... by `names` (then x<i>); -1 for a missing one.
 std::vector<int> add_inputs(FuncBuilder& b, Types in, const std::vector<std::string>& names = {"x"});

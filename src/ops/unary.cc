@@ -82,13 +82,6 @@ double is_inf(N n, Doubles x) {
   return std::isinf(x[0]) && n.attrs.get_int(x[0] < 0 ? "detect_negative" : "detect_positive", 1) != 0;
 }
 
-Expr sign(N, Exprs x) {
-  if (is_float(x[0].dtype)) return unary(ExprOp::sign, x[0]);
-  Expr zero = like(x[0], 0), one = like(x[0], 1);
-  if (is_unsigned(x[0].dtype)) return select(zero < x[0], one, zero);
-  return select(zero < x[0], one, select(x[0] < zero, like(x[0], -1), zero));
-}
-
 Expr shrink(N n, Exprs x) {
   double lambda = attr(n, "lambd", 0.5), bias = attr(n, "bias", 0);
   Expr high = select(like(x[0], lambda) < x[0], x[0] - like(x[0], bias), like(x[0], 0));
@@ -198,9 +191,10 @@ constexpr Elementwise kRows[] = {
        return gamma * (x[0] > 0 ? x[0] : alpha * std::expm1(x[0]));
      }},
     {"Shrink", 1, Takes::numbers, Gives::same, shrink, shrink},
-    {"Sign", 1, Takes::numbers, Gives::same, sign, [](N, Doubles x) { return x[0] > 0   ? 1
-                                                                             : x[0] < 0 ? -1
-                                                                                        : x[0]; },
+    {"Sign", 1, Takes::numbers, Gives::same, apply<ExprOp::sign>,
+     [](N, Doubles x) { return x[0] > 0   ? 1
+                               : x[0] < 0 ? -1
+                                          : x[0]; },
      [](N, Wides x) { return Wide{x[0] > 0} - Wide{x[0] < 0}; }},
     {"Silu", 1, Takes::floats, Gives::same, [](N, Exprs x) { return x[0] * unary(ExprOp::sigmoid, x[0]); },
      [](N, Doubles x) { return x[0] * sigmoid(x[0]); }},

@@ -16,6 +16,7 @@ constexpr double kSpecialOps = 14;        // vector operations of an exp, tanh, 
 constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 3e-6;  // waking the pool
+constexpr double kOverlapLoss = 0.3;      // share of the shorter of arithmetic and traffic that does not hide behind the longer
 constexpr double kSpillOps = 2;           // a store and a load for each accumulator too many
 
 struct Body {  // the straight-line body of a statement
@@ -112,32 +113,40 @@ double loop_overhead_cycles(const NestStore& nest) {
 }
 
 // Speed-up by threads of the parallel loops around a statement: whole chunks only.
-double parallel_share(const NestStore& nest, const Target& target, bool& parallel) {
+double parallel_share(const NestStore& nest, const Target& target) {
   double n = 1;
   for (const NestLoop& loop : nest.loops) {
-    if (loop.kind == loop::LoopKind::parallel) n *= static_cast<double>(loop.extent), parallel = true;
+    if (loop.kind == loop::LoopKind::parallel) n *= static_cast<double>(loop.extent);
   }
-  const double chunks = std::ceil(n / target.cores);
-  return n > 1 ? n / chunks : 1;
+  return n > 1 ? n / std::ceil(n / target.cores) : 1;
 }
 
 }  // namespace
 
+AnalyticTerms analytic_terms(const NestStore& nest, const Target& target) {
+  const double hz = target.ghz * 1e9;
+  const double bodies = nest.iterations() / std::max(1.0, straight_body(nest, target).lanes_used);
+  const double last_cache = static_cast<double>(std::max(target.l2_bytes, target.l3_bytes));
+  AnalyticTerms terms;
+  terms.core = bodies * body_cycles(nest, target) / hz;
+  terms.l2 = traffic_bytes(nest, static_cast<double>(target.l1_bytes)) / target.l2_bytes_per_cycle / hz;
+  terms.l3 = traffic_bytes(nest, static_cast<double>(target.l2_bytes)) / target.l3_bytes_per_cycle / hz;
+  terms.memory = traffic_bytes(nest, last_cache) / (target.memory_gbs * 1e9);
+  terms.loops = loop_overhead_cycles(nest) / hz;
+  terms.share = parallel_share(nest, target);
+  return terms;
+}
+
 double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   double seconds = 0;
-  bool any_parallel = false;
+  bool parallel = false;
   for (const NestStore& nest : analyze_nests(scheduled)) {
-    const double bodies = nest.iterations() / std::max(1.0, straight_body(nest, target).lanes_used);
-    const double cycles_core = bodies * body_cycles(nest, target);
-    const double l2 = traffic_bytes(nest, static_cast<double>(target.l1_bytes)) / target.l2_bytes_per_cycle;
-    const double l3 = traffic_bytes(nest, static_cast<double>(target.l2_bytes)) / target.l3_bytes_per_cycle;
-    const double last_cache = static_cast<double>(std::max(target.l2_bytes, target.l3_bytes));
-    const double memory_s = traffic_bytes(nest, last_cache) / (target.memory_gbs * 1e9);
-    const double share = parallel_share(nest, target, any_parallel);
-    const double core_s = (std::max({cycles_core, l2, l3}) + 0.3 * std::min(cycles_core, l2 + l3) + loop_overhead_cycles(nest)) / (target.ghz * 1e9);
-    seconds += std::max(core_s / share, memory_s);
+    const AnalyticTerms t = analytic_terms(nest, target);
+    const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
+    seconds += std::max(core / t.share, t.memory);
+    parallel |= t.share > 1;
   }
-  return seconds + (any_parallel && target.cores > 1 ? kParallelStartS : 0);
+  return seconds + (parallel && target.cores > 1 ? kParallelStartS : 0);
 }
 
 }  // namespace mcc

@@ -1,2 +1,225 @@
-// Seed of the folder; see its headers.
+// The run: choose a task, propose a batch, measure it, write it down, learn from it, again. The log is the only state: started again, the
+// run reads what is there, counts it, and goes on.
 #include "search/tune.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "base/text.h"
+#include "search/task_scheduler.h"
+#include "search/task_search.h"
+
+namespace mcc {
+namespace {
+
+constexpr i64 kHopeless = 48;     // a task whose first so many candidates all failed is closed
+constexpr int kTransferred = 6;   // traces of each similar task that are tried first
+constexpr int kRecallAt = 30;
+constexpr const char* kVersion = "0.1.0";
+
+double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+std::string utc_now() {
+  const std::time_t t = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&t, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+// Tasks are alike when their blocks are: the structure of the trace then fits, whatever the extents.
+std::string family(const std::string& task_name) { return task_name.substr(0, task_name.find(' ')); }
+
+// All state of one run.
+class Run {
+ public:
+  Run(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log, const TuneOptions& options)
+      : runner_(runner), model_(model), log_(log), options_(options), closed_(tasks.size()), rounds_(tasks.size()), start_(now_s()) {
+    read_log(tasks);
+  }
+
+  TuneResult go(const std::function<void(const Progress&)>& on_progress);
+
+ private:
+  void read_log(const std::vector<Task>& tasks);
+  void teach(size_t task, const std::vector<Record>& records);
+  bool out_of_budget() const;
+  void batch(size_t at, i64 size);
+  void note_quality(const std::vector<Proposal>& proposals, const std::vector<double>& seconds, const Task& task);
+  Record record_of(const Task& task, const Proposal& proposal, Result result, i64 round) const;
+  void close_if_hopeless(size_t at);
+  Progress progress() const;
+
+  Runner& runner_;
+  CostModel& model_;
+  RecordStore& log_;
+  const TuneOptions& options_;
+  std::vector<TaskSearch> searches_;
+  std::vector<bool> closed_;
+  std::vector<i64> rounds_;   // batches of each task so far
+  i64 trials_ = 0;
+  std::map<std::string, i64> failures_;
+  std::map<std::string, i64> reasons_;  // notes of failures -> count, for the advice when all fail
+  RankQuality quality_;
+  int current_ = -1;
+  double start_;
+};
+
+void Run::read_log(const std::vector<Task>& tasks) {
+  // Best traces of each family, for transfer; and each task's own records.
+  std::map<std::string, std::vector<Trace>> by_family;
+  std::map<std::string, std::vector<std::pair<double, Trace>>> bests;
+  const std::vector<Record> all = log_.all();
+  for (const Record& r : all) {
+    if (r.result.outcome == Outcome::ok) bests[family(r.task_name) + "\n" + r.task].emplace_back(r.result.median(), r.trace);
+  }
+  for (auto& [key, list] : bests) {
+    std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    auto& into = by_family[key.substr(0, key.find('\n'))];
+    for (size_t i = 0; i < std::min<size_t>(2, list.size()); i++) into.push_back(list[i].second);
+  }
+  for (size_t i = 0; i < tasks.size(); i++) {
+    std::vector<Trace> seeds = by_family[family(tasks[i].name)];
+    if (seeds.size() > kTransferred) seeds.resize(kTransferred);
+    searches_.emplace_back(tasks[i], Rng(options_.seed).fork(hash64(tasks[i].key)), std::move(seeds));
+    std::vector<Record> own;
+    const std::string device = device_key(tasks[i].target);
+    for (const Record& r : all) {
+      if (r.task == tasks[i].key && r.device == device) own.push_back(r);
+    }
+    teach(i, own);
+  }
+}
+
+void Run::teach(size_t at, const std::vector<Record>& records) {
+  std::vector<loop::Func> funcs;
+  std::vector<double> seconds;
+  for (const Record& r : records) {
+    searches_[at].add(r.trace, r.result);
+    if (r.seed == options_.seed && r.model == options_.model) trials_++, rounds_[at] = std::max(rounds_[at], r.round + 1);
+    Applied applied = mcc::apply(searches_[at].task().func, r.trace);
+    if (!applied.func) continue;
+    funcs.push_back(std::move(*applied.func));
+    seconds.push_back(r.result.outcome == Outcome::ok ? r.result.median() : std::numeric_limits<double>::infinity());
+  }
+  if (!funcs.empty()) model_.update(searches_[at].task(), funcs, seconds);
+}
+
+bool Run::out_of_budget() const {
+  if (trials_ >= options_.trials) return true;
+  return options_.time_budget_s > 0 && now_s() - start_ >= options_.time_budget_s;
+}
+
+Record Run::record_of(const Task& task, const Proposal& proposal, Result result, i64 round) const {
+  Record record;
+  record.task = task.key;
+  record.task_name = task.name;
+  record.device = device_key(task.target);
+  record.trace = proposal.trace;
+  record.result = std::move(result);
+  record.model = options_.model;
+  record.seed = options_.seed;
+  record.round = round;
+  record.when = runner_.name() == "sim" ? "" : utc_now();
+  record.mcc = kVersion;
+  record.id = hash_hex(join(std::vector<std::string>{record.task, record.device, to_string(record.trace), record.model, std::to_string(record.seed)}, "|"));
+  return record;
+}
+
+void Run::note_quality(const std::vector<Proposal>& proposals, const std::vector<double>& seconds, const Task& task) {
+  std::vector<double> scores, measured;
+  for (size_t i = 0; i < proposals.size(); i++) {
+    scores.push_back(proposals[i].score);
+    measured.push_back(seconds[i]);
+  }
+  quality_ = rank_quality(scores, measured, std::min<int>(kRecallAt, static_cast<int>(scores.size()) / 2));
+  const nlohmann::ordered_json json = {{"task", task.name}, {"model", options_.model}, {"seed", options_.seed}, {"trials", trials_}, {"batch", scores.size()},
+                                       {"pairwise_accuracy", quality_.pairwise_accuracy}, {"recall", quality_.recall_at_k}};
+  log_.put_note("quality", fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json.dump());
+}
+
+void Run::batch(size_t at, i64 size) {
+  TaskSearch& search = searches_[at];
+  const i64 round = rounds_[at]++;
+  std::vector<Proposal> proposals = search.propose(size, round, model_);
+  if (proposals.empty()) return;
+  std::vector<Trace> traces;
+  for (const Proposal& p : proposals) traces.push_back(p.trace);
+  const std::vector<Result> results = runner_.run(search.task(), traces, search.best_seconds());
+  std::vector<Record> records;
+  std::vector<loop::Func> funcs;
+  std::vector<double> seconds;
+  for (size_t i = 0; i < proposals.size(); i++) {
+    records.push_back(record_of(search.task(), proposals[i], results[i], round));
+    const bool ok = results[i].outcome == Outcome::ok;
+    seconds.push_back(ok ? results[i].median() : std::numeric_limits<double>::infinity());
+    if (!ok) failures_[std::string(name(results[i].outcome))]++, reasons_[results[i].note]++;
+    funcs.push_back(std::move(proposals[i].func));
+  }
+  log_.append(records);
+  trials_ += static_cast<i64>(records.size());
+  for (size_t i = 0; i < proposals.size(); i++) search.add(proposals[i].trace, results[i]);
+  if (round > 0) note_quality(proposals, seconds, search.task());
+  model_.update(search.task(), funcs, seconds);
+  close_if_hopeless(at);
+}
+
+void Run::close_if_hopeless(size_t at) {
+  const TaskSearch& search = searches_[at];
+  if (search.trials() >= kHopeless && search.failed() == search.trials()) closed_[at] = true;
+}
+
+Progress Run::progress() const {
+  Progress p;
+  for (const TaskSearch& s : searches_) {
+    const bool any = std::isfinite(s.best_seconds());
+    p.tasks.push_back({s.task().key, s.task().name, s.task().weight, s.task().flops, s.trials(), s.failed(), s.default_seconds(), any ? s.best_seconds() : 0, s.best()});
+  }
+  p.trials = trials_;
+  p.trials_total = options_.trials;
+  p.failures = failures_;
+  p.seconds = now_s() - start_;
+  p.last_round = quality_;
+  p.current_task = current_;
+  return p;
+}
+
+TuneResult Run::go(const std::function<void(const Progress&)>& on_progress) {
+  TuneResult result;
+  const i64 tasks = std::max<i64>(1, static_cast<i64>(searches_.size()));
+  const i64 size = std::clamp<i64>(options_.trials / (2 * tasks), std::min<i64>(8, options_.batch), options_.batch);
+  on_progress(progress());
+  while (!out_of_budget()) {
+    if (options_.stop != nullptr && options_.stop->load()) {
+      result.interrupted = true;
+      break;
+    }
+    current_ = next_task(searches_, closed_, size);
+    if (current_ < 0) break;
+    batch(static_cast<size_t>(current_), std::min(size, options_.trials - trials_));
+    on_progress(progress());
+  }
+  current_ = -1;
+  result.progress = progress();
+  const bool all_closed = !closed_.empty() && std::all_of(closed_.begin(), closed_.end(), [](bool c) { return c; });
+  if (all_closed && !reasons_.empty()) {
+    const auto most = std::max_element(reasons_.begin(), reasons_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    result.gave_up = fmt::format("every candidate failed; most often ({} times): {}", most->second, most->first);
+  }
+  return result;
+}
+
+}  // namespace
+
+TuneResult tune(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log, const TuneOptions& options,
+                const std::function<void(const Progress&)>& on_progress) {
+  return Run(tasks, runner, model, log, options).go(on_progress);
+}
+
+}  // namespace mcc

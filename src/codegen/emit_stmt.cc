@@ -1,0 +1,273 @@
+// Statements -> LLVM IR. Loops count upwards and test at the end (extents are numbers, never 0 here), unrolled loops
+// are written out with their variable as a number, a vectorized loop becomes its parts (emitter.h).
+#include <algorithm>
+
+#include "codegen/emitter.h"
+#include "loop/build.h"
+
+namespace mcc::codegen {
+
+using llvm::Type;
+using loop::Expr;
+using loop::ExprOp;
+using loop::Loop;
+using loop::LoopKind;
+using loop::Stmt;
+using loop::StoreOp;
+
+namespace {
+
+constexpr i64 kMaxStores = 1 << 16;  // of one function, after unrolling
+constexpr i64 kMaxParts = 32;        // a longer vectorized loop becomes a loop over blocks of kBlockParts
+constexpr i64 kBlockParts = 4;
+
+i64 computed_bytes(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? 4 : size_of(dtype); }
+
+bool mentions(const Expr& expr, int var) {
+  return (expr.op == ExprOp::var && expr.i == var) ||
+         std::ranges::any_of(expr.args, [&](const Expr& arg) { return mentions(arg, var); });
+}
+
+void widen_for_loads(const Expr& expr, int var, i64& bytes) {
+  if (expr.op == ExprOp::load && mentions(expr, var)) bytes = std::max(bytes, computed_bytes(expr.dtype));
+  for (const Expr& arg : expr.args) widen_for_loads(arg, var, bytes);
+}
+
+// Bytes of the widest element that the lanes of a vectorized loop read or write.
+void widest_element(const loop::Func& func, const std::vector<Stmt>& body, int var, i64& bytes) {
+  for (const Stmt& stmt : body) {
+    if (const Loop* l = std::get_if<Loop>(&stmt.node)) widest_element(func, l->body, var, bytes);
+    if (const loop::If* branch = std::get_if<loop::If>(&stmt.node)) {
+      widest_element(func, branch->then_body, var, bytes), widest_element(func, branch->else_body, var, bytes);
+    }
+    if (const loop::Store* s = std::get_if<loop::Store>(&stmt.node)) {
+      bytes = std::max(bytes, computed_bytes(func.buffers[static_cast<size_t>(s->buffer)].dtype));
+      for (const Expr& index : s->index) widen_for_loads(index, var, bytes);
+      widen_for_loads(s->value, var, bytes);
+    }
+  }
+}
+
+ExprOp operation(StoreOp op) {
+  switch (op) {
+    case StoreOp::add: return ExprOp::add;
+    case StoreOp::mul: return ExprOp::mul;
+    case StoreOp::min: return ExprOp::min;
+    case StoreOp::max: return ExprOp::max;
+    case StoreOp::logical_and: return ExprOp::logical_and;
+    case StoreOp::logical_or: return ExprOp::logical_or;
+    default: return ExprOp::bit_xor;
+  }
+}
+
+bool is_idempotent(StoreOp op) {
+  return op == StoreOp::min || op == StoreOp::max || op == StoreOp::logical_and || op == StoreOp::logical_or;
+}
+
+}  // namespace
+
+void Emitter::set_var(int var, VarValue value) { vars_[static_cast<size_t>(var)] = value; }
+
+void Emitter::statements(const std::vector<Stmt>& body) {
+  for (const Stmt& stmt : body) statement(stmt);
+}
+
+void Emitter::statement(const Stmt& stmt) {
+  if (const loop::Store* s = std::get_if<loop::Store>(&stmt.node)) {
+    store(*s);
+  } else if (const Loop* l = std::get_if<Loop>(&stmt.node)) {
+    loop_statement(*l);
+  } else {
+    branch(std::get<loop::If>(stmt.node), [&](const std::vector<Stmt>& body) { statements(body); });
+  }
+}
+
+void Emitter::branch(const loop::If& branch, const std::function<void(const std::vector<Stmt>&)>& emit) {
+  Value* condition = scalar(branch.condition);
+  if (const auto* known = llvm::dyn_cast<llvm::ConstantInt>(condition))
+    return emit(known->isOne() ? branch.then_body : branch.else_body);
+  llvm::LLVMContext& context = b.getContext();
+  auto* then_block = llvm::BasicBlock::Create(context, "if.then", function_);
+  auto* else_block = llvm::BasicBlock::Create(context, "if.else", function_);
+  auto* end = llvm::BasicBlock::Create(context, "if.end", function_);
+  b.CreateCondBr(condition, then_block, else_block);
+  const auto side = [&](llvm::BasicBlock* block, const std::vector<Stmt>& body) {
+    const Scope scope(*this);
+    b.SetInsertPoint(block);
+    emit(body);
+    b.CreateBr(end);
+  };
+  side(then_block, branch.then_body);
+  side(else_block, branch.else_body);
+  b.SetInsertPoint(end);
+}
+
+void Emitter::counted_loop(Value* begin, Value* end, const std::function<void(Value*)>& body) {
+  const Scope scope(*this);
+  llvm::LLVMContext& context = b.getContext();
+  llvm::BasicBlock* before = b.GetInsertBlock();
+  auto* block = llvm::BasicBlock::Create(context, "loop", function_);
+  auto* after = llvm::BasicBlock::Create(context, "after", function_);
+  b.CreateBr(block);
+  b.SetInsertPoint(block);
+  llvm::PHINode* var = b.CreatePHI(b.getInt64Ty(), 2);
+  var->addIncoming(begin, before);
+  depth_++;
+  body(var);
+  depth_--;
+  Value* next = b.CreateAdd(var, b.getInt64(1), "", true, true);
+  var->addIncoming(next, b.GetInsertBlock());
+  b.CreateCondBr(b.CreateICmpNE(next, end), block, after);
+  b.SetInsertPoint(after);
+}
+
+void Emitter::serial_loop(const Loop& l, const std::function<void()>& body) {
+  if (l.extent <= 0) return;
+  if (l.extent == 1 || l.kind == LoopKind::unroll) {
+    for (i64 i = 0; i < l.extent; i++) {
+      set_var(l.var, {VarValue::number, i, nullptr, depth_});
+      body();
+    }
+  } else {
+    counted_loop(b.getInt64(0), b.getInt64(static_cast<u64>(l.extent)), [&](Value* var) {
+      set_var(l.var, {VarValue::value, 0, var, depth_});
+      body();
+    });
+  }
+  set_var(l.var, {});
+}
+
+void Emitter::loop_statement(const Loop& l) {
+  if (layout_.vector_loops.contains(&l)) return vector_loop(l);
+  serial_loop(l, [&] {
+    enter_home(&l);
+    statements(l.body);
+  });
+}
+
+void Emitter::enter_home(const Loop* home) {
+  const auto found = layout_.homes.find(home);
+  if (found == layout_.homes.end()) return;
+  const llvm::IRBuilderBase::InsertPointGuard guard(b);
+  llvm::BasicBlock& entry = function_->getEntryBlock();
+  b.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  for (const int buffer : found->second) {
+    const i64 bytes = layout_.buffers[static_cast<size_t>(buffer)].bytes;
+    llvm::AllocaInst* memory = b.CreateAlloca(llvm::ArrayType::get(b.getInt8Ty(), static_cast<u64>(bytes)));
+    memory->setAlignment(llvm::Align(64));
+    set_buffer(buffer, memory);
+  }
+}
+
+void Emitter::vector_loop(const Loop& l) {
+  i64 bytes = 1;
+  widest_element(func_, l.body, l.var, bytes);
+  const i64 native = std::max<i64>(1, isa_.vector_bytes / bytes);
+  if (l.extent <= kMaxParts * native) return vector_block(l, native, nullptr, l.extent);
+  const i64 block = kBlockParts * native;
+  counted_loop(b.getInt64(0), b.getInt64(static_cast<u64>(l.extent / block)),
+               [&](Value* i) { vector_block(l, native, b.CreateMul(i, b.getInt64(static_cast<u64>(block))), block); });
+  if (l.extent % block != 0)
+    vector_block(l, native, b.getInt64(static_cast<u64>(l.extent / block * block)), l.extent % block);
+}
+
+void Emitter::vector_block(const Loop& l, i64 native, Value* base, i64 extent) {
+  Lanes lanes{l.var, extent, {}};
+  for (i64 begin = 0; begin < extent; begin += native) {
+    const int active = static_cast<int>(std::min(native, extent - begin));
+    int width = 1;
+    while (width < active) width *= 2;
+    lanes.parts.push_back({begin, width, active});
+  }
+  lanes_ = std::move(lanes);
+  set_var(l.var, {VarValue::lane, 0, base, depth_});
+  enter_home(&l);
+  statements(l.body);
+  set_var(l.var, {});
+  lanes_.reset();
+}
+
+Value* Emitter::accumulate(StoreOp op, DType dtype, Value* old, Value* value) {
+  return arithmetic(b, isa_, operation(op), dtype, old, value, false);
+}
+
+// One scalar from all active lanes. Parts of equal width are combined first.
+Value* Emitter::horizontal(StoreOp op, DType dtype, const Val& value) {
+  Type* scalar_type = value_type(b.getContext(), dtype);
+  const Expr start = loop::identity(op, dtype);
+  Value* identity = is_float(dtype) ? float_constant(scalar_type, start.f) : int_constant(scalar_type, start.i);
+  Value* total = nullptr;
+  Value* whole = nullptr;
+  const auto reduce = [&](Value* vector) {
+    const unsigned lanes = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+    for (unsigned half = lanes / 2; half >= 1; half /= 2) {
+      llvm::SmallVector<int, 32> low, high;
+      for (unsigned lane = 0; lane < half; lane++)
+        low.push_back(static_cast<int>(lane)), high.push_back(static_cast<int>(lane + half));
+      vector = accumulate(op, dtype, b.CreateShuffleVector(vector, low), b.CreateShuffleVector(vector, high));
+    }
+    Value* lane = b.CreateExtractElement(vector, u64{0});
+    total = total ? accumulate(op, dtype, total, lane) : lane;
+  };
+  for (size_t p = 0; p < value.parts.size(); p++) {
+    const Part& part = lanes_->parts[p];
+    Value* lanes = value.parts[p];
+    if (part.active < part.width) {
+      lanes =
+          b.CreateSelect(active_mask(part), lanes, b.CreateVectorSplat(static_cast<unsigned>(part.width), identity));
+    }
+    if (whole && whole->getType() != lanes->getType())
+      reduce(lanes);
+    else
+      whole = whole ? accumulate(op, dtype, whole, lanes) : lanes;
+  }
+  reduce(whole);
+  return total;
+}
+
+void Emitter::store_uniform(const loop::Store& s, const Address& address, const Val& value) {
+  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  Value* result = nullptr;
+  if (s.op == StoreOp::assign) {
+    result = value.varying
+                 ? b.CreateExtractElement(value.parts.back(), static_cast<u64>(lanes_->parts.back().active - 1))
+                 : value.parts[0];
+  } else {
+    const bool once = !lanes_ || (!value.varying && is_idempotent(s.op));
+    result = accumulate(s.op, dtype, load(s.buffer, address).parts[0],
+                        once ? value.parts[0] : horizontal(s.op, dtype, varying(value)));
+  }
+  b.CreateAlignedStore(to_memory(dtype, result), uniform_pointer(s.buffer, address, 0),
+                       llvm::Align(static_cast<u64>(size_of(dtype))));
+}
+
+// Lanes may meet in one element, so they go one after the other.
+void Emitter::accumulate_scattered(const loop::Store& s, const Address& address, const Val& value) {
+  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const llvm::Align align(static_cast<u64>(size_of(dtype)));
+  const Parts to = pointers(s.buffer, address);
+  for (size_t p = 0; p < to.size(); p++) {
+    for (int lane = 0; lane < lanes_->parts[p].active; lane++) {
+      Value* pointer = b.CreateExtractElement(to[p], static_cast<u64>(lane));
+      Value* old = from_memory(dtype, b.CreateAlignedLoad(memory_type(dtype), pointer, align));
+      Value* sum = accumulate(s.op, dtype, old, b.CreateExtractElement(value.parts[p], static_cast<u64>(lane)));
+      b.CreateAlignedStore(to_memory(dtype, sum), pointer, align);
+    }
+  }
+}
+
+void Emitter::store(const loop::Store& s) {
+  if (++emitted_ > kMaxStores)
+    throw JobError(fmt::format("kernel {}: unrolled to more than {} stores", func_.name, kMaxStores));
+  const Address to = address(s.buffer, s.index);
+  const Val value = expression(s.value);
+  if (to.lane == 0 && to.scattered.empty()) return store_uniform(s, to, value);
+  const Val lanes = varying(value);
+  if (s.op == StoreOp::assign) return store_varying(s.buffer, to, lanes);
+  if (!to.scattered.empty()) return accumulate_scattered(s, to, lanes);
+  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  store_varying(s.buffer, to,
+                map(load(s.buffer, to), lanes, [&](Value* old, Value* v) { return accumulate(s.op, dtype, old, v); }));
+}
+
+}  // namespace mcc::codegen

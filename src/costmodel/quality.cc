@@ -1,0 +1,42 @@
+// How well a ranking predicted the measured one (the two figures of Zheng et al., Ansor, OSDI 2020, section 7.4).
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "costmodel/cost_model.h"
+
+namespace mcc {
+namespace {
+
+std::vector<size_t> order_by(size_t n, const auto& before) {
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), before);
+  return order;
+}
+
+}  // namespace
+
+RankQuality rank_quality(std::span<const double> scores, std::span<const double> seconds, int k) {
+  RankQuality quality;
+  double pairs = 0, right = 0;
+  for (size_t i = 0; i < scores.size(); i++) {
+    for (size_t j = i + 1; j < scores.size(); j++) {
+      if (seconds[i] == seconds[j] || (std::isinf(seconds[i]) && std::isinf(seconds[j]))) continue;
+      pairs++;
+      if (scores[i] == scores[j]) right += 0.5;
+      else if ((seconds[i] < seconds[j]) == (scores[i] > scores[j])) right++;
+    }
+  }
+  quality.pairwise_accuracy = pairs > 0 ? right / pairs : 0;
+  const size_t top = std::min(static_cast<size_t>(k), scores.size());
+  if (top == 0) return quality;
+  const auto fastest = order_by(scores.size(), [&](size_t a, size_t b) { return seconds[a] < seconds[b]; });
+  const auto chosen = order_by(scores.size(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
+  size_t found = 0;
+  for (size_t i = 0; i < top; i++) found += static_cast<size_t>(std::find(chosen.begin(), chosen.begin() + static_cast<i64>(top), fastest[i]) != chosen.begin() + static_cast<i64>(top));
+  quality.recall_at_k = static_cast<double>(found) / static_cast<double>(top);
+  return quality;
+}
+
+}  // namespace mcc

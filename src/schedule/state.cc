@@ -1,0 +1,126 @@
+// Look-ups and hazards on State.
+#include "schedule/state.h"
+
+#include <algorithm>
+
+#include "loop/build.h"
+#include "loop/ir.h"
+#include "schedule/lin.h"
+
+namespace mcc::schedule {
+
+int find_stage(const State& state, const std::string& block) {
+  for (size_t i = 0; i < state.stages.size(); i++) {
+    if (state.stages[i].block == block) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int find_loop(const Stage& stage, const std::string& name) {
+  for (size_t i = 0; i < stage.loops.size(); i++) {
+    if (stage.loops[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int find_axis(const Stage& stage, int var) {
+  for (size_t i = 0; i < stage.axes.size(); i++) {
+    if (stage.axes[i].var == var) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+int find_buffer(const State& state, const std::string& name) {
+  for (size_t i = 0; i < state.buffers.size(); i++) {
+    if (state.buffers[i].name == name) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+bool is_reduction(const Stage& stage) {
+  return std::any_of(stage.axes.begin(), stage.axes.end(), [](const Axis& a) { return a.reduction; });
+}
+
+bool is_reduction_loop(const Stage& stage, const LoopSpec& loop) {
+  return stage.axes[static_cast<size_t>(loop.lane >= 0 ? loop.lane : loop.axis)].reduction;
+}
+
+static bool loads_from(const loop::Expr& e, int buffer) {
+  if (e.op == loop::ExprOp::load && e.i == buffer) return true;
+  return std::any_of(e.args.begin(), e.args.end(), [&](const loop::Expr& arg) { return loads_from(arg, buffer); });
+}
+
+static bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+
+bool reads(const Stage& stage, int buffer) {
+  if (stage.opaque) return contains(stage.opaque_reads, buffer);
+  return loads_from(stage.store.value, buffer) || (stage.init && loads_from(*stage.init, buffer));
+}
+
+bool writes(const Stage& stage, int buffer) {
+  return stage.opaque ? contains(stage.opaque_writes, buffer) : stage.store.buffer == buffer;
+}
+
+std::vector<int> readers(const State& state, int buffer) {
+  std::vector<int> found;
+  for (size_t i = 0; i < state.stages.size(); i++) {
+    if (state.stages[i].place != Stage::Place::inlined && reads(state.stages[i], buffer)) found.push_back(static_cast<int>(i));
+  }
+  return found;
+}
+
+bool sole_writer(const State& state, int stage) {
+  const int buffer = state.stages[static_cast<size_t>(stage)].store.buffer;
+  for (size_t i = 0; i < state.stages.size(); i++) {
+    if (static_cast<int>(i) != stage && writes(state.stages[i], buffer)) return false;
+  }
+  return true;
+}
+
+std::vector<StoreDim> store_dims(const Stage& stage) {
+  std::vector<StoreDim> dims;
+  for (const loop::Expr& e : stage.store.index) {
+    const Lin lin = to_lin(e).value();
+    dims.push_back({lin.terms.empty() ? -1 : find_axis(stage, lin.terms[0].first), lin.c});
+  }
+  return dims;
+}
+
+int insert_stage(State& state, int before, Stage stage) {
+  for (Stage& s : state.stages) {
+    if (s.at_stage >= before) s.at_stage++;
+  }
+  if (stage.at_stage >= before) stage.at_stage++;
+  state.stages.insert(state.stages.begin() + before, std::move(stage));
+  return before;
+}
+
+Reason may_move(const State& state, int from, int to) {
+  const Stage& stage = state.stages[static_cast<size_t>(from)];
+  const Stage& host = state.stages[static_cast<size_t>(to)];
+  if (stage.region != host.region) return fmt::format("{} and {} are not in the same loop", stage.block, host.block);
+  for (int i = 0; i < from; i++) {
+    if (reads(state.stages[static_cast<size_t>(i)], stage.store.buffer)) {
+      return fmt::format("{} carries state to {}", stage.block, state.stages[static_cast<size_t>(i)].block);
+    }
+  }
+  for (int i = from + 1; i <= to; i++) {
+    const Stage& between = state.stages[static_cast<size_t>(i)];
+    const std::vector<int> written = between.opaque ? between.opaque_writes : std::vector<int>{between.store.buffer};
+    for (int buffer : written) {
+      if (reads(stage, buffer)) return fmt::format("{} overwrites what {} reads", between.block, stage.block);
+    }
+  }
+  return "";
+}
+
+Reason schedulable(const State& state, const std::string& block, std::string_view what) {
+  const int index = find_stage(state, block);
+  if (index < 0) return fmt::format("{}: there is no block {}", what, block);
+  const Stage& stage = state.stages[static_cast<size_t>(index)];
+  if (stage.opaque) return fmt::format("{}: block {} has a form that is left as it is", what, block);
+  if (stage.place == Stage::Place::inlined) return fmt::format("{}: block {} is inlined", what, block);
+  return "";
+}
+
+}  // namespace mcc::schedule

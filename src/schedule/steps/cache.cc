@@ -1,0 +1,109 @@
+// cache_write BLOCK: the block writes a new buffer; the new block BLOCK.out, right after it, copies that to the old buffer.
+// cache_read BLOCK BUFFER [order]: the block reads a copy of the buffer, whose dimension d is the source's dimension order[d];
+// the new block BLOCK.BUFFER, right before it, makes the copy. Both are only useful with compute_at.
+#include <algorithm>
+#include <map>
+
+#include "loop/build.h"
+#include "loop/ir.h"
+#include "schedule/steps.h"
+
+namespace mcc::schedule {
+
+namespace {
+
+int new_buffer(State& state, const std::string& name, DType dtype, Shape shape) {
+  loop::Buffer buffer;
+  buffer.name = name;
+  while (find_buffer(state, buffer.name) >= 0) buffer.name += "_";
+  buffer.dtype = dtype;
+  buffer.shape = std::move(shape);
+  state.buffers.push_back(std::move(buffer));
+  return static_cast<int>(state.buffers.size()) - 1;
+}
+
+int add_axis(State& state, Stage& stage, const std::string& name, i64 extent) {
+  const int axis = static_cast<int>(stage.axes.size());
+  state.vars.push_back(name);
+  stage.axes.push_back({name, static_cast<int>(state.vars.size()) - 1, extent, false});
+  stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
+  return stage.axes.back().var;
+}
+
+}  // namespace
+
+Reason step_cache_write(State& state, const Step& step) {
+  if (Reason why = schedulable(state, step.block, "cache_write"); !why.empty()) return why;
+  const int id = find_stage(state, step.block);
+  const int old_buffer = state.stages[static_cast<size_t>(id)].store.buffer;
+  if (!sole_writer(state, id)) return fmt::format("cache_write: {} is not alone in writing its buffer", step.block);
+  if (reads(state.stages[static_cast<size_t>(id)], old_buffer)) return fmt::format("cache_write: {} reads its own buffer", step.block);
+  const loop::Buffer old = state.buffers[static_cast<size_t>(old_buffer)];
+  const int cache = new_buffer(state, old.name + ".cache", old.dtype, old.shape);
+  Stage& stage = state.stages[static_cast<size_t>(id)];
+  if (stage.store.op != loop::StoreOp::assign && !stage.init) return fmt::format("cache_write: {} accumulates into what was there", step.block);
+  Stage copy;
+  copy.block = step.block + ".out";
+  copy.region = stage.region;
+  copy.store.buffer = old_buffer;
+  copy.store.block = copy.block;
+  std::vector<loop::Expr> from;
+  for (const StoreDim& dim : store_dims(stage)) {
+    loop::Expr at = loop::const_int(dim.offset);
+    if (dim.axis >= 0) {
+      const Axis& axis = stage.axes[static_cast<size_t>(dim.axis)];
+      at = loop::var(add_axis(state, copy, axis.name, axis.extent)) + dim.offset;
+    }
+    from.push_back(at);
+    copy.store.index.push_back(at);
+  }
+  copy.store.value = loop::load(state.buffers[static_cast<size_t>(cache)], cache, from);
+  stage.store.buffer = cache;
+  insert_stage(state, id + 1, std::move(copy));
+  return "";
+}
+
+Reason step_cache_read(State& state, const Step& step) {
+  if (Reason why = schedulable(state, step.block, "cache_read"); !why.empty()) return why;
+  const int source_id = find_buffer(state, step.loops.at(0));
+  if (source_id < 0) return fmt::format("cache_read: there is no buffer {}", step.loops[0]);
+  const loop::Buffer source = state.buffers[static_cast<size_t>(source_id)];
+  const size_t rank = source.shape.size();
+  std::vector<i64> sorted = step.ints;
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t d = 0; d < sorted.size(); d++) {
+    if (sorted[d] != static_cast<i64>(d)) return "cache_read: the order is no permutation";
+  }
+  if (sorted.size() != rank) return fmt::format("cache_read: {} has {} dimensions", source.name, rank);
+  const int id = find_stage(state, step.block);
+  if (!reads(state.stages[static_cast<size_t>(id)], source_id)) return fmt::format("cache_read: {} does not read {}", step.block, source.name);
+  if (writes(state.stages[static_cast<size_t>(id)], source_id)) return fmt::format("cache_read: {} writes {}", step.block, source.name);
+  if (!source.pack.dims.empty()) return fmt::format("cache_read: {} is packed", source.name);
+
+  Stage copy;
+  copy.block = step.block + "." + source.name;
+  copy.region = state.stages[static_cast<size_t>(id)].region;
+  std::vector<loop::Expr> from(rank), to;
+  Shape shape;
+  for (i64 d : step.ints) {
+    const i64 extent = source.shape[static_cast<size_t>(d)];
+    from[static_cast<size_t>(d)] = loop::var(add_axis(state, copy, fmt::format("d{}", d), extent));
+    to.push_back(from[static_cast<size_t>(d)]);
+    shape.push_back(extent);
+  }
+  const int cache = new_buffer(state, source.name + ".copy", source.dtype, std::move(shape));
+  copy.store = {cache, std::move(to), loop::load(source, source_id, std::move(from)), loop::StoreOp::assign, copy.block};
+  Stage& stage = state.stages[static_cast<size_t>(id)];
+  const auto redirect = [&](const loop::Expr& load) {
+    if (load.i != source_id) return load;
+    std::vector<loop::Expr> index;
+    for (i64 d : step.ints) index.push_back(load.args[static_cast<size_t>(d)]);
+    return loop::load(state.buffers[static_cast<size_t>(cache)], cache, std::move(index));
+  };
+  stage.store.value = loop::map_loads(stage.store.value, redirect);
+  if (stage.init) stage.init = loop::map_loads(*stage.init, redirect);
+  insert_stage(state, id, std::move(copy));
+  return "";
+}
+
+}  // namespace mcc::schedule

@@ -1,0 +1,94 @@
+// rfactor BLOCK LOOP: the reduction over LOOP (and the loops of its axis inside it) happens last, so that everything before has independent partial results:
+// the lanes of a vector, several accumulators, blocks of a long sum. The new block BLOCK.rf, right before BLOCK, has BLOCK's
+// loops and one more dimension in its buffer, the loop's value; BLOCK then reduces that dimension, by a loop of the same name.
+// Floating-point sums are reassociated, as loop.h allows.
+#include "loop/build.h"
+#include "loop/ir.h"
+#include "schedule/steps.h"
+
+namespace mcc::schedule {
+
+namespace {
+
+int new_var(State& state, const std::string& name) {
+  state.vars.push_back(name);
+  return static_cast<int>(state.vars.size()) - 1;
+}
+
+// BLOCK after the step: its spatial axes, and a reduction axis over the partial results.
+Stage last_stage(State& state, const Stage& partial, const Stage& old, const std::string& lane, i64 lanes) {
+  Stage last;
+  last.block = old.block;
+  last.region = old.region;
+  last.init = old.init;
+  last.place = old.place;
+  last.at_stage = old.at_stage;
+  last.at_loop = old.at_loop;
+  last.scope = old.scope;
+  last.store = {old.store.buffer, {}, {}, old.store.op, old.block};
+  std::map<int, loop::Expr> rename;
+  const auto add = [&](const std::string& name, i64 extent, bool reduction) {
+    const int axis = static_cast<int>(last.axes.size());
+    last.axes.push_back({name, new_var(state, name), extent, reduction});
+    last.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
+    return loop::var(last.axes.back().var);
+  };
+  for (const Axis& axis : old.axes) {
+    if (!axis.reduction) rename[axis.var] = add(axis.name, axis.extent, false);
+  }
+  std::vector<loop::Expr> from;
+  for (const loop::Expr& e : old.store.index) {
+    last.store.index.push_back(loop::substitute(e, rename));
+    from.push_back(last.store.index.back());
+  }
+  if (last.init) last.init = loop::substitute(*last.init, rename);
+  from.push_back(add(lane, lanes, true));
+  last.store.value = loop::load(state.buffers[static_cast<size_t>(partial.store.buffer)], partial.store.buffer, std::move(from));
+  return last;
+}
+
+}  // namespace
+
+Reason step_rfactor(State& state, const Step& step) {
+  if (Reason why = schedulable(state, step.block, "rfactor"); !why.empty()) return why;
+  const int id = find_stage(state, step.block);
+  const Stage old = state.stages[static_cast<size_t>(id)];
+  const int at = find_loop(old, step.loops.at(0));
+  if (at < 0) return fmt::format("rfactor: block {} has no loop {}", step.block, step.loops[0]);
+  const LoopSpec& kept = old.loops[static_cast<size_t>(at)];
+  if (!old.init || kept.lane >= 0 || !old.axes[static_cast<size_t>(kept.axis)].reduction) {
+    return fmt::format("rfactor: {} is no reduction loop", kept.name);
+  }
+  for (const Stage& other : state.stages) {
+    if (other.place == Stage::Place::at && other.at_stage == id) return fmt::format("rfactor: {} is computed inside {}", other.block, step.block);
+  }
+  const Axis& axis = old.axes[static_cast<size_t>(kept.axis)];
+  i64 lanes = axis.extent;  // of the loop and those of its axis inside it: what the next outer loop of the axis leaves over
+  for (int i = 0; i < at; i++) {
+    if (old.loops[static_cast<size_t>(i)].axis == kept.axis) lanes = std::min(lanes, old.loops[static_cast<size_t>(i)].chunk);
+  }
+
+  Stage partial = old;
+  partial.block = step.block + ".rf";
+  partial.store.block = partial.block;
+  const int lane_axis = static_cast<int>(partial.axes.size());
+  partial.axes.push_back({kept.name, new_var(state, kept.name), lanes, false});
+  for (LoopSpec& loop : partial.loops) {
+    if (loop.axis == kept.axis && loop.chunk <= kept.chunk) loop.lane = lane_axis;
+  }
+  loop::Buffer buffer = state.buffers[static_cast<size_t>(old.store.buffer)];
+  buffer.name += ".rf";
+  while (find_buffer(state, buffer.name) >= 0) buffer.name += "_";
+  buffer.scope = loop::Scope::temp;
+  buffer.shape.push_back(lanes);
+  partial.store.index.push_back(loop::var(partial.axes.back().var));
+  partial.store.buffer = static_cast<int>(state.buffers.size());
+  partial.init = loop::identity(old.store.op, buffer.dtype);
+  state.buffers.push_back(std::move(buffer));
+  Stage last = last_stage(state, partial, old, kept.name, lanes);
+  state.stages[static_cast<size_t>(id)] = std::move(partial);
+  insert_stage(state, id + 1, std::move(last));
+  return "";
+}
+
+}  // namespace mcc::schedule

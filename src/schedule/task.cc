@@ -1,0 +1,22 @@
+// The identity of a task: what its program says (not what the program is called) and the device it runs on.
+#include "schedule/task.h"
+
+#include "base/hash.h"
+#include "loop/ir.h"
+
+namespace mcc {
+
+Task make_task(loop::Func func, const Target& target, double weight) {
+  Task task;
+  task.name = func.name;
+  func.name = "task";
+  task.key = hash_hex(loop::print(func) + "\n" + device_key(target));
+  func.name = task.name;
+  task.flops = loop::flops(func);
+  task.func = std::move(func);
+  task.target = target;
+  task.weight = weight;
+  return task;
+}
+
+}  // namespace mcc
