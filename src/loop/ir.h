@@ -66,6 +66,11 @@ Func simplify(const Func& func);
 // Without unused buffers (not parameters) and variables; variables in the order in which their loops first appear.
 Func drop_unused(Func func);
 
+// --- collapse.cc ----------------------------------------------------------------------------------------------------
+// For algorithm form: without loops and dimensions of extent 1, and with neighbouring dimensions of buffers (parameters
+// too: same bytes, other shapes) merged, together with their loops, wherever they are always indexed together.
+Func collapse(const Func& func);
+
 // --- walk.cc --------------------------------------------------------------------------------------------------------
 Expr substitute(const Expr& expr, const std::map<int, Expr>& vars);
 void for_each_store(const Func& func,

@@ -43,8 +43,8 @@ class Simplifier {
   Sum atom_of(const Expr& e);
   Expr other(const Expr& e);
   Expr comparison(const Expr& e);
-  Expr order(ExprOp op, const Sum& a, const Sum& b);
-  Expr equality(ExprOp op, const Sum& a, const Sum& b);
+  std::optional<Expr> order(ExprOp op, const Sum& a, const Sum& b);
+  std::optional<Expr> equality(ExprOp op, const Sum& a, const Sum& b);
   std::optional<Range> range_of(const Expr& e);
   Expr rebuilt(const Expr& e);
 
@@ -156,10 +156,6 @@ Sum Simplifier::operation(const Expr& e) {
   Expr simple = rebuilt(e);
   if (const auto value = as_int(simple)) return constant_sum(e.dtype, *value);
   if (simple.op == ExprOp::load) return atom_of(simple);
-  if (simple.op == ExprOp::select) {
-    const Sum a = sum(simple.args[1]), b = sum(simple.args[2]);
-    if (difference(a, b).is_constant() && difference(a, b).constant == 0) return a;
-  }
   if (simple.op != e.op) return sum(simple);
   if (const auto rewritten = rewrite(simple)) return sum(*rewritten);
   if (simple.op == ExprOp::abs) {
@@ -170,12 +166,11 @@ Sum Simplifier::operation(const Expr& e) {
 
 Sum Simplifier::extremum(const Expr& e) {
   Sum a = sum(e.args[0]), b = sum(e.args[1]);
-  if (range(a) && range(b)) {
-    if (const auto gap = range(difference(a, b))) {
-      const bool is_min = e.op == ExprOp::min;
-      if (gap->max <= 0) return is_min ? a : b;
-      if (gap->min >= 0) return is_min ? b : a;
-    }
+  const auto gap = difference(a, b);
+  if (const auto range_gap = gap ? range(*gap) : std::nullopt) {
+    const bool is_min = e.op == ExprOp::min;
+    if (range_gap->max <= 0) return is_min ? a : b;
+    if (range_gap->min >= 0) return is_min ? b : a;
   }
   Expr left = to_expr(a), right = to_expr(b);
   if (compare(left, right) > 0) std::swap(left, right);
@@ -230,8 +225,12 @@ Sum Simplifier::divide_by(const Expr& e, Sum a, i64 divisor, bool remainder) {
       rest.terms.push_back(std::move(term));
   }
   const auto bounds_rest = range(rest);
-  if (!bounds_rest)
-    return atom_of(binary(remainder ? ExprOp::floormod : ExprOp::floordiv, to_expr(a), const_int(divisor, e.dtype)));
+  if (!bounds_rest) {  // the rest alone may wrap: undo
+    add_scaled(rest, std::move(quotient), divisor);
+    normalize(rest);
+    const ExprOp op = remainder ? ExprOp::floormod : ExprOp::floordiv;
+    return atom_of(binary(op, to_expr(rest), const_int(divisor, e.dtype)));
+  }
   const i64 low = floor_div(bounds_rest->min, divisor);
   if (low == floor_div(bounds_rest->max, divisor)) {
     quotient.constant += low;
@@ -257,7 +256,7 @@ Expr truth(bool value) { return const_int(value, DType::boolean); }
 Expr Simplifier::comparison(const Expr& e) {
   const Sum a = sum(e.args[0]), b = sum(e.args[1]);
   const bool orders = e.op == ExprOp::lt || e.op == ExprOp::le;
-  if (range(a) && range(b)) return orders ? order(e.op, a, b) : equality(e.op, a, b);
+  if (auto simple = orders ? order(e.op, a, b) : equality(e.op, a, b)) return std::move(*simple);
   Expr simple = binary(e.op, to_expr(a), to_expr(b));
   if (simple.op != e.op) return simple;
   const auto rewritten = rewrite(simple);
@@ -272,7 +271,6 @@ i64 common_factor(const Sum& s) {
 
 // The terms of `gap` divided by `factor`: positive ones to the left, the others, negated, to the right.
 void split_signs(const Sum& gap, i64 factor, Sum& left, Sum& right) {
-  left = right = {gap.dtype, 0, {}};
   for (const Term& term : gap.terms) {
     const i64 coefficient = term.coefficient / factor;
     Sum& side = coefficient > 0 ? left : right;
@@ -280,40 +278,42 @@ void split_signs(const Sum& gap, i64 factor, Sum& left, Sum& right) {
   }
 }
 
-// a < b as left < right + constant, all numbers as small as they get; a <= b as a < b + 1.
-Expr Simplifier::order(ExprOp op, const Sum& a, const Sum& b) {
-  Sum gap = difference(a, b);
-  if (op == ExprOp::le) gap.constant = wrap(gap.dtype, gap.constant - 1);
-  const auto range_gap = range(gap);
-  if (!range_gap) return binary(op, to_expr(a), to_expr(b));
-  if (range_gap->max < 0) return truth(true);
-  if (range_gap->min >= 0) return truth(false);
-  const i64 factor = common_factor(gap);
-  const i64 constant = -floor_div(gap.constant, factor);  // sum < -k exactly when sum/factor < ceil(-k/factor)
-  Sum left, right;
-  split_signs(gap, factor, left, right);
+// a < b as left < right + constant, all numbers as small as they get; a <= b as a < b + 1. Nothing if something may
+// wrap.
+std::optional<Expr> Simplifier::order(ExprOp op, const Sum& a, const Sum& b) {
+  auto gap = difference(a, b);
+  const auto range_gap = gap ? range(*gap) : std::nullopt;
+  const i64 limit = op == ExprOp::lt ? -1 : 0;
+  if (!range_gap || range_gap->min == std::numeric_limits<i64>::min()) return std::nullopt;
+  if (range_gap->max <= limit) return truth(true);
+  if (range_gap->min > limit) return truth(false);
+  const i64 factor = common_factor(*gap);
+  // sum + k < 0 exactly when sum/factor < ceil(-k/factor); sum + k <= 0 is sum + k - 1 < 0
+  const i64 constant = -floor_div(op == ExprOp::lt ? gap->constant : gap->constant - 1, factor);
+  Sum left{a.dtype, 0, {}}, right{a.dtype, 0, {}};
+  split_signs(*gap, factor, left, right);
   if (left.terms.empty())
     left.constant = -constant;
   else
     right.constant = constant;
-  if (!range(left) || !range(right)) return binary(op, to_expr(a), to_expr(b));
+  if (!range(left) || !range(right)) return std::nullopt;
   return binary(ExprOp::lt, to_expr(left), to_expr(right));
 }
 
-Expr Simplifier::equality(ExprOp op, const Sum& a, const Sum& b) {
-  Sum gap = difference(a, b);
-  const auto range_gap = range(gap);
-  if (!range_gap) return binary(op, to_expr(a), to_expr(b));
+std::optional<Expr> Simplifier::equality(ExprOp op, const Sum& a, const Sum& b) {
+  const auto gap = difference(a, b);
+  const auto range_gap = gap ? range(*gap) : std::nullopt;
+  if (!range_gap) return std::nullopt;
   const bool is_ne = op == ExprOp::ne;
   if (range_gap->min > 0 || range_gap->max < 0) return truth(is_ne);
   if (range_gap->min == 0 && range_gap->max == 0) return truth(!is_ne);
-  i64 factor = common_factor(gap);
-  if (gap.constant % factor != 0) return truth(is_ne);
-  if (gap.terms.front().coefficient < 0) factor = -factor;
-  Sum left, right;
-  split_signs(gap, factor, left, right);
-  right.constant = -gap.constant / factor;
-  if (!range(left) || !range(right)) return binary(op, to_expr(a), to_expr(b));
+  i64 factor = common_factor(*gap);
+  if (gap->constant % factor != 0) return truth(is_ne);
+  if (gap->terms.front().coefficient < 0) factor = -factor;
+  Sum left{a.dtype, 0, {}}, right{a.dtype, 0, {}};
+  split_signs(*gap, factor, left, right);
+  right.constant = -gap->constant / factor;
+  if (!range(left) || !range(right)) return std::nullopt;
   return binary(op, to_expr(left), to_expr(right));
 }
 

@@ -63,7 +63,6 @@ std::span<const RuleText> rule_texts() {
       // functions
       {any, "neg(neg(x))", "x", ""},
       {any, "abs(abs(x))", "abs(x)", ""},
-      {any, "abs(neg(x))", "abs(x)", ""},
       {any, "floor(floor(x))", "floor(x)", ""},
       {any, "ceil(ceil(x))", "ceil(x)", ""},
       {any, "trunc(trunc(x))", "trunc(x)", ""},

@@ -72,14 +72,6 @@ void add_scaled(Sum& sum, Sum&& other, i64 by) {
   }
 }
 
-Sum difference(const Sum& a, const Sum& b) {
-  Sum result = a;
-  Sum minus = b;
-  add_scaled(result, std::move(minus), -1);
-  normalize(result);
-  return result;
-}
-
 // Positive terms first, then what is subtracted, then the constant.
 Expr to_expr(const Sum& sum) {
   Expr result = const_int(0, sum.dtype);
@@ -119,6 +111,18 @@ std::optional<Range> range(const Sum& sum) {
   }
   if (const auto type = range_of_type(sum.dtype); type && (total.min < type->min || total.max > type->max)) return {};
   return total;
+}
+
+std::optional<Sum> difference(const Sum& a, const Sum& b) {
+  const auto range_a = range(a), range_b = range(b);
+  const auto minus_b = range_b ? scale(*range_b, -1) : std::nullopt;
+  if (!range_a || !minus_b || !add(*range_a, *minus_b)) return std::nullopt;
+  Sum gap = a;
+  Sum minus = b;
+  gap.dtype = DType::i64;
+  add_scaled(gap, std::move(minus), -1);
+  normalize(gap);
+  return gap;
 }
 
 }  // namespace mcc::loop

@@ -30,7 +30,8 @@ i64 wrapping_mul(i64 a, i64 b);
 int compare(const Expr& a, const Expr& b);       // a total order: constants, variables, loads, operations; 0 if equal
 void normalize(Sum& sum);                        // sorts, joins equal atoms, drops zeros, wraps numbers to the type
 void add_scaled(Sum& sum, Sum&& other, i64 by);  // not normalized afterwards
-Sum difference(const Sum& a, const Sum& b);      // normalized
+// a - b as a number, not wrapped to their type (the result is of type i64); nothing if that may not fit.
+std::optional<Sum> difference(const Sum& a, const Sum& b);
 Expr to_expr(const Sum& sum);
 std::optional<Range> range(const Sum& sum);  // nothing if the value may wrap
 

@@ -16,7 +16,9 @@ namespace mcc {
 using Args = std::vector<std::string>;
 
 int cmd_compile(const Args& args);
+int cmd_log(const Args& args);
 int cmd_run(const Args& args);
+int cmd_tune(const Args& args);
 int cmd_verify(const Args& args);
 
 // Parses with CLI11; throws Error with one line for bad usage. Returns false when --help was printed.

@@ -1,0 +1,38 @@
+#include "search/recombine.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace mcc {
+
+Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, const RecombineOptions& options,
+                     const std::function<double(const std::map<std::string, Trace>&)>& seconds) {
+  Recombined result;
+  std::vector<std::pair<double, size_t>> by_time;
+  std::vector<std::vector<Record>> top(tasks.size());
+  for (size_t i = 0; i < tasks.size(); i++) {
+    top[i] = log.best(tasks[i].key, device_key(tasks[i].target), options.alternatives);
+    if (top[i].empty()) continue;
+    result.traces[tasks[i].key] = top[i].front().trace;
+    by_time.emplace_back(-tasks[i].weight * top[i].front().result.median(), i);
+  }
+  std::stable_sort(by_time.begin(), by_time.end());
+  if (by_time.size() > static_cast<size_t>(options.tasks)) by_time.resize(static_cast<size_t>(options.tasks));
+  if (by_time.empty()) return result;
+  double incumbent = seconds(result.traces);
+  for (const auto& [time, i] : by_time) {
+    for (size_t k = 1; k < top[i].size(); k++) {
+      std::map<std::string, Trace> challenger = result.traces;
+      challenger[tasks[i].key] = top[i][k].trace;
+      const double now = seconds(challenger);
+      result.tried++;
+      if (now >= incumbent * (1 - options.min_gain)) continue;
+      incumbent = now;
+      result.traces = std::move(challenger);
+      result.kept++;
+    }
+  }
+  return result;
+}
+
+}  // namespace mcc

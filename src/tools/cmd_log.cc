@@ -1,0 +1,172 @@
+// mcc-log: looks into tuning logs and moves records between them. Logs are SQLite files; a name that ends in .jsonl is read and written as
+// JSON lines (docs/LOG.md).
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/text.h"
+#include "records/record.h"
+#include "tools/tools.h"
+
+namespace mcc {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+bool is_jsonl(const std::string& file) { return file.ends_with(".jsonl"); }
+
+std::vector<Record> read_records(const std::string& file) {
+  if (!is_jsonl(file)) return RecordStore::open(file, RecordStore::Mode::read_only).all();
+  std::vector<Record> records;
+  i64 number = 0;
+  for (const std::string& line : split(read_file(file), '\n')) {
+    number++;
+    if (trim(line).empty()) continue;
+    try {
+      records.push_back(record_from_json_line(line));
+    } catch (const Error& error) {
+      fail("{}:{}: {}", file, number, error.what());
+    }
+  }
+  return records;
+}
+
+void write_jsonl(const std::string& file, const std::vector<Record>& records) {
+  std::string text;
+  for (const Record& r : records) text += to_json_line(r) + "\n";
+  file == "-" ? void(std::cout << text) : write_file(file, text);
+}
+
+std::string ms(const Record& r) { return r.result.seconds.empty() ? "-" : fmt::format("{:.4f} ms", r.result.median() * 1e3); }
+
+int show(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    for (const Record& r : read_records(file))
+      fmt::print("{} {:<13} {:>12}  {:<40} {}{}\n", r.id.substr(0, 8), name(r.result.outcome), ms(r), r.task_name, to_string(r.trace),
+                 r.result.note.empty() ? "" : "  (" + r.result.note + ")");
+  }
+  return 0;
+}
+
+// The fastest record of each task and device.
+std::map<std::string, Record> best_of(const std::vector<Record>& records) {
+  std::map<std::string, Record> best;
+  for (const Record& r : records) {
+    if (r.result.outcome != Outcome::ok) continue;
+    const auto [at, fresh] = best.try_emplace(r.task + " " + r.device, r);
+    if (!fresh && r.result.median() < at->second.result.median()) at->second = r;
+  }
+  return best;
+}
+
+int best(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    for (const auto& [key, r] : best_of(read_records(file))) fmt::print("{} {:>12}  {:<40} {}\n", r.task.substr(0, 8), ms(r), r.task_name, to_string(r.trace));
+  }
+  return 0;
+}
+
+Json stats_of(const std::string& file) {
+  const std::vector<Record> records = read_records(file);
+  std::map<std::string, i64> outcomes, notes;
+  std::map<std::string, i64> tasks;
+  for (const Record& r : records) {
+    outcomes[std::string(name(r.result.outcome))]++, tasks[r.task]++;
+    if (!r.result.note.empty()) notes[r.result.note.substr(0, 60)]++;
+  }
+  Json json = {{"file", file}, {"records", records.size()}, {"tasks", tasks.size()}, {"outcomes", outcomes}, {"reasons", notes}};
+  if (is_jsonl(file)) return json;
+  double accuracy = 0, recall = 0, rounds = 0;
+  for (const auto& [key, text] : RecordStore::open(file, RecordStore::Mode::read_only).notes("quality")) {
+    const Json note = Json::parse(text, nullptr, false);
+    if (!note.is_object()) continue;
+    accuracy += note.value("pairwise_accuracy", 0.0), recall += note.value("recall", 0.0), rounds++;
+  }
+  if (rounds > 0) json["cost_model"] = {{"rounds", rounds}, {"pairwise_accuracy", accuracy / rounds}, {"recall", recall / rounds}};
+  return json;
+}
+
+int stats(const std::vector<std::string>& files, bool as_json) {
+  Json all = Json::array();
+  for (const std::string& file : files) all.push_back(stats_of(file));
+  if (as_json) return std::cout << Json{{"logs", all}}.dump() << "\n", 0;
+  for (const Json& log : all) {
+    fmt::print("{}: {} records of {} tasks\n", log["file"].get<std::string>(), log["records"].dump(), log["tasks"].dump());
+    for (const auto& [outcome, n] : log["outcomes"].items()) fmt::print("  {:<14}{}\n", outcome, n.dump());
+    for (const auto& [reason, n] : log["reasons"].items()) fmt::print("    {:>6}  {}\n", n.dump(), reason);
+    if (log.contains("cost_model"))
+      fmt::print("  cost model on the next batch, mean of {} rounds: pairwise accuracy {:.3f}, recall {:.3f}\n", log["cost_model"]["rounds"].dump(),
+                 log["cost_model"]["pairwise_accuracy"].get<double>(), log["cost_model"]["recall"].get<double>());
+  }
+  return 0;
+}
+
+// All records of the files, into the last argument (--output).
+int merge(const std::vector<std::string>& files, const std::string& output) {
+  if (output.empty()) fail("mcc-log merge: -o FILE is missing");
+  std::vector<Record> records;
+  for (const std::string& file : files) {
+    for (Record& r : read_records(file)) records.push_back(std::move(r));
+  }
+  if (is_jsonl(output) || output == "-") return write_jsonl(output, records), 0;
+  RecordStore store = RecordStore::open(output, RecordStore::Mode::read_write);
+  const i64 before = store.count();
+  store.append(records);
+  fmt::print(stderr, "{}: {} records added, {} in all\n", output, store.count() - before, store.count());
+  return 0;
+}
+
+// Keeps the fastest `keep` records of each task and device, in a new file.
+int prune(const std::vector<std::string>& files, const std::string& output, i64 keep) {
+  if (output.empty()) fail("mcc-log prune: -o FILE is missing");
+  std::map<std::string, std::vector<Record>> by_task;
+  for (const std::string& file : files) {
+    for (Record& r : read_records(file)) {
+      if (r.result.outcome == Outcome::ok) by_task[r.task + " " + r.device].push_back(std::move(r));
+    }
+  }
+  std::vector<Record> kept;
+  for (auto& [key, list] : by_task) {
+    std::stable_sort(list.begin(), list.end(), [](const Record& a, const Record& b) { return a.result.median() < b.result.median(); });
+    list.resize(std::min(list.size(), static_cast<size_t>(keep)));
+    kept.insert(kept.end(), list.begin(), list.end());
+  }
+  if (is_jsonl(output) || output == "-") return write_jsonl(output, kept), 0;
+  RecordStore::open(output, RecordStore::Mode::read_write).append(kept);
+  return 0;
+}
+
+}  // namespace
+
+int cmd_log(const Args& args) {
+  CLI::App app("Shows, merges, exports and imports tuning logs. Files that end in .jsonl are JSON lines, all others SQLite logs.", args[0]);
+  std::vector<std::string> files;
+  std::string output;
+  i64 keep = 3;
+  bool json = false;
+  const std::pair<const char*, const char*> commands[] = {{"show", "every record, a line each"}, {"best", "the fastest record of each task"},
+                                                          {"stats", "counts by outcome and reason, cost-model quality"},
+                                                          {"merge", "all records of FILE... into -o FILE"}, {"export", "FILE... as JSON lines to -o FILE.jsonl (default: standard output)"},
+                                                          {"import", "JSON lines FILE... into the log -o FILE"}, {"prune", "only the fastest --keep records of each task, to -o FILE"}};
+  for (const auto& [name, help] : commands) {
+    CLI::App* sub = app.add_subcommand(name, help);
+    sub->add_option("FILE", files, "tuning logs")->required();
+    sub->add_option("-o", output, "the file to write");
+    sub->add_option("--keep", keep, "records of each task that prune keeps")->check(CLI::PositiveNumber);
+    sub->add_flag("--json", json, "one JSON object on standard output (stats)");
+  }
+  app.require_subcommand(1);
+  if (!parse_command_line(app, args)) return 0;
+  const std::string command = app.get_subcommands().front()->get_name();
+  if (command == "show") return show(files);
+  if (command == "best") return best(files);
+  if (command == "stats") return stats(files, json);
+  if (command == "prune") return prune(files, output, keep);
+  if (command == "export") return merge(files, output.empty() ? "-" : output);
+  return merge(files, output);
+}
+
+}  // namespace mcc

@@ -1,0 +1,97 @@
+#include "tools/progress.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace mcc {
+namespace {
+
+constexpr int kBarWidth = 30;
+
+std::string duration(double seconds) {
+  const i64 s = std::llround(seconds);
+  if (s < 60) return fmt::format("{}s", s);
+  if (s < 3600) return fmt::format("{}m{:02}s", s / 60, s % 60);
+  return fmt::format("{}h{:02}m", s / 3600, s / 60 % 60);
+}
+
+std::string remaining(const Progress& p) {
+  if (p.trials <= 0 || p.seconds < 1 || p.trials >= p.trials_total) return "-";
+  return duration(p.seconds / static_cast<double>(p.trials) * static_cast<double>(p.trials_total - p.trials));
+}
+
+std::string latency(double seconds) { return seconds > 0 ? fmt::format("{:.3f} ms", seconds * 1e3) : std::string("-"); }
+
+std::string failures(const Progress& p) {
+  std::string text;
+  for (const auto& [reason, n] : p.failures) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, reason);
+  return text.empty() ? "none" : text;
+}
+
+int terminal_rows() {
+  winsize size{};
+  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 8 ? size.ws_row : 24;
+}
+
+}  // namespace
+
+double run_seconds(const Progress& progress) {
+  double sum = 0;
+  for (const TaskProgress& t : progress.tasks) {
+    if (t.best_seconds <= 0) return 0;
+    sum += t.weight * t.best_seconds;
+  }
+  return sum;
+}
+
+ProgressView::ProgressView(bool quiet) : quiet_(quiet), terminal_(isatty(STDERR_FILENO) == 1) {}
+
+void ProgressView::show(const Progress& progress) {
+  if (quiet_) return;
+  terminal_ ? draw_table(progress) : print_line(progress);
+}
+
+void ProgressView::finish() { lines_drawn_ = 0; }
+
+void ProgressView::print_line(const Progress& p) {
+  if (p.trials == last_trials_) return;
+  last_trials_ = p.trials;
+  const std::string task = p.current_task >= 0 ? p.tasks[static_cast<size_t>(p.current_task)].name : "start";
+  fmt::print(stderr, "trials {}/{}  model {}  {:.1f} trials/s  left {}  failed: {}  [{}]\n", p.trials, p.trials_total, latency(run_seconds(p)),
+             p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, remaining(p), failures(p), task);
+}
+
+void ProgressView::draw_table(const Progress& p) {
+  std::string out;
+  if (lines_drawn_ > 0) out += fmt::format("\x1b[{}A\x1b[J", lines_drawn_);
+  std::vector<size_t> order(p.tasks.size());
+  for (size_t i = 0; i < order.size(); i++) order[i] = i;
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return p.tasks[a].weight * p.tasks[a].best_seconds > p.tasks[b].weight * p.tasks[b].best_seconds;
+  });
+  const size_t rows = std::min(order.size(), static_cast<size_t>(terminal_rows() - 6));
+  out += fmt::format("{:<46} {:>4} {:>7} {:>12} {:>12} {:>7} {:>8}\n", "task", "x", "trials", "default", "best", "gain", "GFLOP/s");
+  int lines = 1;
+  for (size_t r = 0; r < rows; r++, lines++) {
+    const TaskProgress& t = p.tasks[order[r]];
+    const bool current = static_cast<int>(order[r]) == p.current_task;
+    out += fmt::format("{}{:<45.45} {:>4} {:>7} {:>12} {:>12} {:>6} {:>8}\n", current ? ">" : " ", t.name, t.weight, t.trials, latency(t.default_seconds), latency(t.best_seconds),
+                       t.best_seconds > 0 && t.default_seconds > 0 ? fmt::format("{:.2f}x", t.default_seconds / t.best_seconds) : "-",
+                       t.best_seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(t.flops) / t.best_seconds / 1e9) : "-");
+  }
+  if (rows < order.size()) out += fmt::format(" ... and {} more\n", order.size() - rows), lines++;
+  const double share = p.trials_total > 0 ? std::min(1.0, static_cast<double>(p.trials) / static_cast<double>(p.trials_total)) : 1;
+  const int filled = static_cast<int>(share * kBarWidth);
+  out += fmt::format("[{}{}] {}/{} trials  {:.1f}/s  {} so far, {} left\n", std::string(static_cast<size_t>(filled), '#'), std::string(static_cast<size_t>(kBarWidth - filled), '.'),
+                     p.trials, p.trials_total, p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, duration(p.seconds), remaining(p));
+  out += fmt::format("model {}   failed: {}   cost model: pairs {:.2f}, recall {:.2f}\n", latency(run_seconds(p)), failures(p), p.last_round.pairwise_accuracy, p.last_round.recall_at_k);
+  lines += 2;
+  lines_drawn_ = lines;
+  fmt::print(stderr, "{}", out);
+}
+
+}  // namespace mcc

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Outputs of compiled networks against the reference and against ONNX Runtime, as a table.
+
+    compare_outputs.py MODEL.onnx... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
+
+Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task), checked by
+mcc-verify, run on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime's outputs on the same.
+The error is the largest difference relative to the output's largest magnitude; allowed are 1e-4, and 1e-3 for networks of more than 50
+convolutions and products.
+Exit status 1 when anything is wrong.
+"""
+import argparse
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+from compare_ort import model_options, ort_options  # noqa: E402
+
+TYPES = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32, "int8": np.int8,
+         "uint8": np.uint8, "bool": np.bool_}
+
+
+def run(command):
+    return subprocess.run([str(c) for c in command], capture_output=True, text=True)
+
+
+def last_line(done):
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return lines[-1] if lines else f"exit status {done.returncode}"
+
+
+def file_name(output):
+    return "".join(c if c.isalnum() and c.isascii() or c in "._-" else "_" for c in output) + ".npy"
+
+
+def error_of(got, want):
+    got, want = got.astype(np.float64), want.astype(np.float64)
+    if got.shape != want.shape:
+        return float("inf")
+    finite = np.isfinite(want)
+    if not np.array_equal(np.isfinite(got), finite):
+        return float("inf")
+    if not finite.any():
+        return 0.0
+    top = np.abs(want[finite]).max()
+    worst = np.abs(got[finite] - want[finite]).max()
+    return worst / top if top > 0 else worst
+
+
+def ort_outputs(ort_dir, model, folder):
+    dump = folder / "ort.bin"
+    done = run(["node", ROOT / "bench" / "bench_ort.mjs", "--ort-dir", ort_dir, "--dump", dump, model] + ort_options(model.stem))
+    if done.returncode != 0:
+        raise RuntimeError("ONNX Runtime: " + last_line(done))
+    data = dump.read_bytes()
+    for t in json.loads(dump.with_suffix(".json").read_text())["tensors"]:
+        if t["role"] == "output":
+            yield t["name"], np.frombuffer(data, TYPES[t["dtype"]], t["nbytes"] // np.dtype(TYPES[t["dtype"]]).itemsize, t["offset"]).reshape(t["shape"])
+
+
+def build(args, model, folder):
+    """Compiles or tunes into folder/out; returns what went wrong, or None."""
+    common = [model, f"--target={args.target}", f"--threads={args.threads}", "-o", folder / "out"] + model_options(model.stem)
+    if not args.trials_per_task:
+        done = run([args.mcc / "mcc-compile"] + common)
+        return None if done.returncode == 0 else "compile: " + last_line(done)
+    probe = run([args.mcc / "mcc-compile"] + common + ["--json"])
+    if probe.returncode != 0:
+        return "compile: " + last_line(probe)
+    tasks = json.loads(probe.stdout)["tasks"]
+    done = run([args.mcc / "mcc-tune"] + common + [f"--trials={args.trials_per_task * tasks}", f"--log={folder / 'log.db'}", "--quiet", "--json"])
+    return None if done.returncode == 0 else "tune: " + last_line(done)
+
+
+def check(args, model, folder):
+    """(status text, reference error, ONNX Runtime error, limit)"""
+    wrong = build(args, model, folder)
+    if wrong:
+        return wrong, None, None, None
+    manifest = json.loads((folder / "out" / "manifest.json").read_text())
+    limit = 1e-3 if len(manifest["kernels"]) > 50 else 1e-4
+    done = run([args.mcc / "mcc-verify", model, folder / "out", f"--tolerance={limit}", "--json"] + model_options(model.stem))
+    verified = json.loads(done.stdout)["max_error"] if done.stdout.strip().startswith("{") else None
+    if done.returncode != 0:
+        return "verify: " + last_line(done), verified, None, limit
+    if not args.ort_dir:
+        return "ok", verified, None, limit
+    done = run([args.mcc / "mcc-run", folder / "out", "--repeat=1", f"--output={folder / 'npy'}"])
+    if done.returncode != 0:
+        return "run: " + last_line(done), verified, None, limit
+    worst = max(error_of(np.load(folder / "npy" / file_name(name)), want) for name, want in ort_outputs(args.ort_dir, model, folder))
+    return ("ok" if worst <= limit else "WRONG"), verified, worst, limit
+
+
+def main():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("models", nargs="+", type=pathlib.Path)
+    ap.add_argument("--ort-dir")
+    ap.add_argument("--mcc", type=pathlib.Path, default=ROOT / "build" / "bin")
+    ap.add_argument("--target", default="host")
+    ap.add_argument("--threads", type=int, default=1)
+    ap.add_argument("--trials-per-task", type=int, default=0)
+    args = ap.parse_args()
+    bad = 0
+    print(f"{'model':<34} {'reference':>10} {'onnxruntime':>11} {'allowed':>8}  status", flush=True)
+    for model in args.models:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                status, verified, ort, limit = check(args, model, pathlib.Path(folder))
+            except (RuntimeError, OSError, KeyError) as error:
+                status, verified, ort, limit = str(error), None, None, None
+        bad += status != "ok"
+        cells = [f"{v:.1e}" if v is not None else "-" for v in (verified, ort, limit)]
+        print(f"{model.stem:<34} {cells[0]:>10} {cells[1]:>11} {cells[2]:>8}  {status}", flush=True)
+    print(f"networks: {len(args.models) - bad} passed, {bad} failed")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
