@@ -59,6 +59,20 @@ fs::path make_stand_in(const std::string& soname, const fs::path& like, const Ta
   return out;
 }
 
+void link_with_libc(Files inputs, const Target& target, const std::vector<std::string>& options, const fs::path& out) {
+  std::vector<std::string> command = {find_program({"clang-19", "clang"}),
+                                      "--target=" + blob_triple(target),
+                                      "-fuse-ld=lld",
+                                      "-Wl,--build-id=none",
+                                      "-Wl,--gc-sections",
+                                      "-Wl,-z,noexecstack",
+                                      "-o",
+                                      out.string()};
+  command.insert(command.end(), options.begin(), options.end());
+  inputs.push_back("-lm");
+  run_tool(command, inputs);
+}
+
 }  // namespace
 
 std::string_view runtime_blob(const std::string& name) {
@@ -110,11 +124,18 @@ void link_object(const Files& objects, const fs::path& out) {
 }
 
 void link_program(const Files& objects, const Target& target, const fs::path& out) {
-  Files inputs = objects;
-  inputs.push_back("-lm");
-  run_tool({find_program({"clang-19", "clang"}), "--target=" + blob_triple(target), "-fuse-ld=lld", "-static",
-            "-Wl,--build-id=none", "-Wl,--gc-sections", "-Wl,-z,noexecstack", "-o", out.string()},
-           inputs);
+  link_with_libc(objects, target, {"-static"}, out);
+}
+
+void link_runner(const fs::path& artifact, const Target& target, const fs::path& scratch, const fs::path& out) {
+  Files inputs;
+  for (const char* stem : {"main", "npy", "time_runs"}) {
+    inputs.push_back(scratch / (std::string("mcc_") + stem + ".o"));
+    write_file(inputs.back(), runtime_blob(blob_triple(target) + "/" + stem + ".o"));
+  }
+  inputs.push_back(fs::absolute(artifact));
+  const std::string beside = "-Wl,-rpath," + fs::absolute(artifact).parent_path().string();
+  link_with_libc(inputs, target, {artifact.extension() == ".so" ? beside : "-static"}, out);
 }
 
 }  // namespace mcc

@@ -22,5 +22,8 @@ void link_shared(const Files& objects, const Files& runtime, const Target& targe
 void link_archive(const Files& objects, const std::filesystem::path& out);
 void link_object(const Files& objects, const std::filesystem::path& out);
 void link_program(const Files& objects, const Target& target, const std::filesystem::path& out);
+// A program that runs `artifact` (model.so, model.a or model.o), made of the embedded main program and it.
+void link_runner(const std::filesystem::path& artifact, const Target& target, const std::filesystem::path& scratch,
+                 const std::filesystem::path& out);
 
 }  // namespace mcc
