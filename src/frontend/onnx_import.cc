@@ -1,2 +1,126 @@
-// Seed of the folder; see its headers.
+// ONNX files -> Graph: reading the file, the model's inputs with their shapes and bound values, and its outputs. The
+// nodes between them are the walker's (onnx_walk.cc).
+#include <fcntl.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <limits>
+
+#include "base/text.h"
 #include "frontend/frontend.h"
+#include "frontend/onnx_inputs.h"
+#include "frontend/onnx_walk.h"
+
+namespace mcc {
+namespace {
+
+namespace fs = std::filesystem;
+using frontend::at;
+using frontend::Builder;
+
+constexpr i64 kNewestOpset = 22;
+
+void parse(google::protobuf::io::ZeroCopyInputStream& stream, const std::string& what, onnx::ModelProto& model) {
+  google::protobuf::io::CodedInputStream coded(&stream);
+  coded.SetTotalBytesLimit(std::numeric_limits<int>::max());
+  const bool parsed = model.ParseFromCodedStream(&coded) && coded.ConsumedEntireMessage();
+  if (!parsed) fail("{}: not an ONNX model, or cut short", what);
+  if (!model.has_graph()) fail("{}: holds no graph; not an ONNX model", what);
+}
+
+void check_opset(const onnx::ModelProto& model) {
+  i64 version = 0;
+  for (const auto& opset : model.opset_import())
+    if (opset.domain().empty() || opset.domain() == "ai.onnx") version = opset.version();
+  if (version < 0 || version > kNewestOpset)
+    fail("opset {} is not supported; the newest known is {}", version, kNewestOpset);
+}
+
+// The graph's outputs in order. An output that is an input, a constant or another output gets a node of its own, so
+// that each output is a value that some node makes, under its own name.
+void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend::Walker& walker, Builder& builder) {
+  Graph& g = builder.graph;
+  std::vector<bool> fixed(g.values.size());
+  for (const ValueId v : g.inputs) fixed[at(v)] = true;
+  for (const auto& output : graph.output()) {
+    const std::string& name = output.name();
+    const ValueId v = walker.find(name, scope);
+    if (v == kNone) fail("an output of the model has no name");
+    fixed.resize(g.values.size());
+    if (!fixed[at(v)] && !builder.known(v)) {
+      fixed[at(v)] = true;
+      g.values[at(v)].name = name;
+      g.outputs.push_back(v);
+      continue;
+    }
+    if (g.values[at(v)].name == name && builder.known(v)) g.values[at(v)].name = builder.unique(name);
+    const bool is_input = g.values[at(v)].name == name;
+    const ValueId copy = g.add_value(is_input ? builder.unique(name) : name, g.values[at(v)].type);
+    g.nodes.push_back({"Identity", name, {v}, {copy}, {}});
+    g.outputs.push_back(copy);
+  }
+  if (g.outputs.empty()) fail("the model has no outputs");
+}
+
+void reserve_names(const onnx::GraphProto& graph, Builder& builder) {
+  for (const auto& input : graph.input()) builder.reserve(input.name());
+  for (const auto& output : graph.output()) builder.reserve(output.name());
+  for (const auto& tensor : graph.initializer()) builder.reserve(tensor.name());
+  for (const auto& node : graph.node())
+    for (const std::string& name : node.output()) builder.reserve(name);
+}
+
+Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options) {
+  check_opset(model);
+  Builder builder;
+  frontend::Walker walker(builder, model, folder);
+  frontend::Scope scope;
+  scope.is_main = true;
+  reserve_names(model.graph(), builder);
+  frontend::add_inputs(model.graph(), options, scope, builder);
+  walker.run(*model.mutable_graph(), scope, walker.main_frame());
+  add_outputs(model.graph(), scope, walker, builder);
+  return std::move(builder.graph);
+}
+
+// Errors in a model name the file, once.
+Graph import_named(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options,
+                   const std::string& what) {
+  try {
+    return import_model(model, folder, options);
+  } catch (const Error& error) {
+    fail("{}: {}", what, error.what());
+  } catch (const std::bad_alloc&) {
+    fail("{}: the model needs more memory than there is", what);
+  } catch (const std::length_error&) {
+    fail("{}: the model needs more memory than there is", what);
+  }
+}
+
+}  // namespace
+
+Graph import_onnx(const fs::path& file, const ImportOptions& options) {
+  const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) fail("{}: cannot read: {}", file.string(), std::strerror(errno));
+  onnx::ModelProto model;
+  google::protobuf::io::FileInputStream stream(fd);
+  stream.SetCloseOnDelete(true);
+  std::error_code error;
+  if (fs::is_directory(file, error)) fail("{}: is a folder, a file is needed", file.string());
+  parse(stream, file.string(), model);
+  return import_named(model, file.parent_path(), options, file.string());
+}
+
+Graph import_onnx_bytes(std::string_view bytes, const fs::path& folder_of_external_data, const ImportOptions& options) {
+  if (bytes.size() > at(std::numeric_limits<int>::max()))
+    fail("model: more than 2 GiB; such models keep weights in files of their own");
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  onnx::ModelProto model;
+  parse(stream, "model", model);
+  return import_named(model, folder_of_external_data, options, "model");
+}
+
+}  // namespace mcc

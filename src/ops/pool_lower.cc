@@ -28,6 +28,14 @@ struct Walk {
   }
 };
 
+// Names the loops of the next nest, over outputs and perhaps the kernel.
+void name_axes(FuncBuilder& b, const Window& w, bool with_kernel) {
+  std::vector<std::string> names = arrange(w.channels_last, Parts<std::string>{"n", "c", axis_names("o", w.rank())});
+  std::vector<std::string> kernel = axis_names("k", w.rank());
+  if (with_kernel) names.insert(names.end(), kernel.begin(), kernel.end());
+  b.axes(std::move(names));
+}
+
 // For how many kernel elements k of the axis start + k * dilation lies in the counted range; start = o * stride -
 // begin.
 Expr count_expr(const PoolShape& pool, size_t axis, const Expr& o) {
@@ -95,9 +103,11 @@ Expr reported_index(const PoolShape& pool, const Expr& is_largest, const Vars& s
 void lower_max(FuncBuilder& b, const Walk& walk, const Shape& shape, DType dtype, int y, int indices) {
   const Shape& kernel = walk.pool.window.kernel;
   int maxima = y >= 0 ? y : b.temp("largest", dtype, shape);
+  name_axes(b, walk.pool.window, true);
   b.reduce("pool", shape, kernel, maxima, StoreOp::max, loop::identity(StoreOp::max, dtype),
            [&](const Vars& s, const Vars& k) { return walk.tap(b, s, k); });
   if (indices < 0) return;
+  name_axes(b, walk.pool.window, true);
   b.reduce("index", shape, kernel, indices, StoreOp::min, loop::const_int(std::numeric_limits<i64>::max()),
            [&](const Vars& s, const Vars& k) {
              Expr is_largest = loop::binary(ExprOp::eq, walk.tap(b, s, k), b.load(maxima, s));
@@ -110,11 +120,13 @@ void lower_sum(FuncBuilder& b, const Walk& walk, const TensorType& type, int y) 
   DType acc = compute_type(type.dtype);
   bool is_lp = pool.kind == PoolKind::lp;
   int sums = b.temp("sums", acc, type.shape);
+  name_axes(b, walk.pool.window, true);
   b.reduce("pool", type.shape, pool.window.kernel, sums, StoreOp::add, loop::constant(acc, 0),
            [&](const Vars& s, const Vars& k) {
              Expr value = loop::cast(acc, walk.tap(b, s, k));
              return is_lp ? power(pool, value) : value;
            });
+  name_axes(b, pool.window, false);
   b.block(is_lp ? "root" : "average", type.shape, y, [&](const Vars& v) {
     Expr sum = b.load(sums, v);
     return loop::cast(type.dtype, is_lp ? root(pool, sum) : average(pool, sum, v));

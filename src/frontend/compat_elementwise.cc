@@ -1,0 +1,170 @@
+// Elementwise operators: most are the same in the Graph. The exceptions: Clip and Cast, whose parameters have moved
+// between attributes and inputs, Dropout, which does nothing at inference, and fused activations of other domains.
+#include "frontend/importer.h"
+#include "frontend/onnx_weights.h"
+
+namespace mcc::frontend {
+namespace {
+
+Outputs identity(OnnxCall& call) { return {call.need(0, "input")}; }
+
+Outputs cast_to(OnnxCall& call, DType dtype) {
+  const ValueId x = call.need(0, "input");
+  if (call.builder.type(x).dtype == dtype) return {x};
+  return call.emit("Cast", {x}, make_attrs({{"to", std::string(name(dtype))}}));
+}
+
+Outputs cast(OnnxCall& call) {
+  return cast_to(call, dtype_from_onnx(static_cast<int>(call.attrs.get_int("to")), "Cast to"));
+}
+Outputs cast_like(OnnxCall& call) { return cast_to(call, call.builder.type(call.need(1, "target_type")).dtype); }
+
+// Bounds were attributes until opset 10. Bounds that only become known when the model runs take Max and Min.
+Outputs clip(OnnxCall& call) {
+  const ValueId x = call.need(0, "input");
+  if (call.opset < 11) return call.emit("Clip", {x}, call.attrs);
+  Attrs attrs;
+  ValueId result = x;
+  const struct {
+    size_t input;
+    const char *name, *op;
+  } bounds[] = {{1, "min", "Max"}, {2, "max", "Min"}};
+  for (const auto& bound : bounds) {
+    if (!call.has(bound.input)) continue;
+    if (call.builder.known(call.in[bound.input]))
+      attrs.set(bound.name, call.known_number(bound.input, bound.name));
+    else
+      result = call.emit1(bound.op, {result, call.in[bound.input]});
+  }
+  if (attrs.items.empty()) return {result};
+  // A known minimum must apply before a maximum that is not known.
+  if (attrs.has("min") && !attrs.has("max") && result != x)
+    return call.emit("Min", {call.emit1("Clip", {x}, attrs), call.in[2]});
+  return call.emit("Clip", {result}, attrs);
+}
+
+// At inference the data passes and nothing is masked.
+Outputs dropout(OnnxCall& call) {
+  const ValueId x = call.need(0, "data");
+  if (call.opset < 7 && call.attrs.get_int("is_test", 0) == 0) fail("training is not supported");
+  const bool drops = !call.has(1) || call.known_number(1, "ratio") != 0;
+  if (drops && call.has(2) && call.known_number(2, "training_mode") != 0) fail("training is not supported");
+  Outputs results = {x};
+  if (call.wants(1)) {
+    const TensorType type{call.opset < 10 ? call.builder.type(x).dtype : DType::boolean, call.builder.shape(x)};
+    require_small(type, "the mask");
+    Tensor mask(type);
+    for (i64 i = 0; i < mask.size(); i++) mask.set(i, 1);
+    results.push_back(call.constant(std::move(mask)));
+  }
+  return results;
+}
+
+Outputs variadic(OnnxCall& call) {
+  if (call.in.size() == 1) return {call.need(0, "input")};
+  return import_plain(call);
+}
+
+Outputs gelu(OnnxCall& call) {
+  return call.emit("Gelu", {call.need(0, "X")}, make_attrs({{"approximate", std::string("none")}}));
+}
+
+Outputs fast_gelu(OnnxCall& call) {
+  ValueId x = call.need(0, "X");
+  if (call.has(1)) x = call.emit1("Add", {x, call.in[1]});
+  return call.emit("Gelu", {x}, make_attrs({{"approximate", std::string("tanh")}}));
+}
+
+Outputs bias_gelu(OnnxCall& call) {
+  const ValueId sum = call.emit1("Add", {call.need(0, "A"), call.need(1, "B")});
+  return call.emit("Gelu", {sum}, make_attrs({{"approximate", std::string("none")}}));
+}
+
+Outputs quick_gelu(OnnxCall& call) {
+  const ValueId x = call.need(0, "X");
+  const ValueId alpha = call.scalar(call.builder.type(x).dtype, call.attrs.get_float("alpha", 1.702));
+  return call.emit("Mul", {x, call.emit1("Sigmoid", {call.emit1("Mul", {x, alpha})})});
+}
+
+constexpr OnnxOp kOps[] = {
+    {"Identity", identity, ""},
+    {"Cast", cast, "to saturate"},
+    {"CastLike", cast_like, "saturate"},
+    {"Clip", clip, "min max"},
+    {"Dropout", dropout, "seed ratio is_test"},
+    {"Max", variadic, ""},
+    {"Min", variadic, ""},
+    {"Sum", variadic, ""},
+    {"Mean", variadic, ""},
+    {"Abs", import_plain, ""},
+    {"Acos", import_plain, ""},
+    {"Acosh", import_plain, ""},
+    {"Asin", import_plain, ""},
+    {"Asinh", import_plain, ""},
+    {"Atan", import_plain, ""},
+    {"Atanh", import_plain, ""},
+    {"BitwiseNot", import_plain, ""},
+    {"Ceil", import_plain, ""},
+    {"Celu", import_plain, "alpha"},
+    {"Cos", import_plain, ""},
+    {"Cosh", import_plain, ""},
+    {"Elu", import_plain, "alpha"},
+    {"Erf", import_plain, ""},
+    {"Exp", import_plain, ""},
+    {"Floor", import_plain, ""},
+    {"Gelu", import_plain, "approximate"},
+    {"HardSigmoid", import_plain, "alpha beta"},
+    {"HardSwish", import_plain, ""},
+    {"IsInf", import_plain, "detect_negative detect_positive"},
+    {"IsNaN", import_plain, ""},
+    {"LeakyRelu", import_plain, "alpha"},
+    {"Log", import_plain, ""},
+    {"Mish", import_plain, ""},
+    {"Neg", import_plain, ""},
+    {"Not", import_plain, ""},
+    {"Reciprocal", import_plain, ""},
+    {"Relu", import_plain, ""},
+    {"Round", import_plain, ""},
+    {"Selu", import_plain, "alpha gamma"},
+    {"Shrink", import_plain, "bias lambd"},
+    {"Sigmoid", import_plain, ""},
+    {"Sign", import_plain, ""},
+    {"Sin", import_plain, ""},
+    {"Sinh", import_plain, ""},
+    {"Softplus", import_plain, ""},
+    {"Softsign", import_plain, ""},
+    {"Sqrt", import_plain, ""},
+    {"Tan", import_plain, ""},
+    {"Tanh", import_plain, ""},
+    {"ThresholdedRelu", import_plain, "alpha"},
+    {"Add", import_plain, ""},
+    {"And", import_plain, ""},
+    {"BitShift", import_plain, "direction"},
+    {"BitwiseAnd", import_plain, ""},
+    {"BitwiseOr", import_plain, ""},
+    {"BitwiseXor", import_plain, ""},
+    {"Div", import_plain, ""},
+    {"Equal", import_plain, ""},
+    {"Greater", import_plain, ""},
+    {"GreaterOrEqual", import_plain, ""},
+    {"Less", import_plain, ""},
+    {"LessOrEqual", import_plain, ""},
+    {"Mod", import_plain, "fmod"},
+    {"Mul", import_plain, ""},
+    {"Or", import_plain, ""},
+    {"PRelu", import_plain, ""},
+    {"Pow", import_plain, ""},
+    {"Sub", import_plain, ""},
+    {"Where", import_plain, ""},
+    {"Xor", import_plain, ""},
+    {"com.microsoft.Gelu", gelu, ""},
+    {"com.microsoft.FastGelu", fast_gelu, ""},
+    {"com.microsoft.BiasGelu", bias_gelu, ""},
+    {"com.microsoft.QuickGelu", quick_gelu, "alpha"},
+};
+
+}  // namespace
+
+std::span<const OnnxOp> elementwise_imports() { return kOps; }
+
+}  // namespace mcc::frontend

@@ -1,0 +1,59 @@
+// Gathering and scattering by index tensors, TopK, OneHot, and Compress by a known mask.
+#include "frontend/importer.h"
+
+namespace mcc::frontend {
+namespace {
+
+Outputs scatter(OnnxCall& call) { return call.emit("ScatterElements", call.in, call.attrs); }
+
+Outputs one_hot(OnnxCall& call) {
+  Attrs attrs = make_attrs(
+      {{"axis", call.attrs.get_int("axis", -1)}, {"depth", static_cast<i64>(call.known_number(1, "depth"))}});
+  return call.emit("OneHot", {call.need(0, "indices"), call.need(2, "values")}, std::move(attrs));
+}
+
+Outputs top_k(OnnxCall& call) {
+  const std::vector<i64> k = call.attrs.has("k") ? std::vector<i64>{call.attrs.get_int("k")} : call.known_ints(1, "K");
+  if (k.size() != 1) fail("input 'K' has {} elements instead of one", k.size());
+  const i64 axis = normalize_axis(call.attrs.get_int("axis", -1), call.rank(0));
+  if (k[0] < 0 || k[0] > call.shape(0)[at(axis)])
+    fail("K is {}, but axis {} has extent {}", k[0], axis, call.shape(0)[at(axis)]);
+  return call.emit("TopK", {call.in[0]},
+                   make_attrs({{"axis", axis},
+                               {"k", k[0]},
+                               {"largest", call.attrs.get_int("largest", 1)},
+                               {"sorted", call.attrs.get_int("sorted", 1)}}),
+                   2);
+}
+
+// The slices that a known mask selects: a Gather of their numbers.
+Outputs compress(OnnxCall& call) {
+  const Tensor& mask = call.known(1, "condition");
+  std::vector<i64> kept;
+  for (i64 i = 0; i < mask.size(); i++)
+    if (mask.get(i) != 0) kept.push_back(i);
+  const bool flat = !call.attrs.has("axis");
+  const ValueId x = flat ? call.reshape(call.need(0, "input"), {elements(call.shape(0))}) : call.need(0, "input");
+  const i64 axis = flat ? 0 : normalize_axis(call.attrs.get_int("axis"), call.rank(0));
+  if (mask.size() > call.builder.shape(x)[at(axis)]) fail("the condition is longer than axis {}", axis);
+  const ValueId indices = call.constant(Tensor::of<i64>(DType::i64, {static_cast<i64>(kept.size())}, kept));
+  return call.emit("Gather", {x, indices}, make_attrs({{"axis", axis}}));
+}
+
+constexpr OnnxOp kOps[] = {
+    {"Gather", import_plain, "axis"},
+    {"GatherElements", import_plain, "axis"},
+    {"GatherND", import_plain, "batch_dims"},
+    {"Scatter", scatter, "axis"},
+    {"ScatterElements", import_plain, "axis reduction"},
+    {"ScatterND", import_plain, "reduction"},
+    {"OneHot", one_hot, "axis"},
+    {"TopK", top_k, "k axis largest sorted"},
+    {"Compress", compress, "axis"},
+};
+
+}  // namespace
+
+std::span<const OnnxOp> gather_imports() { return kOps; }
+
+}  // namespace mcc::frontend

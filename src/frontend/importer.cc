@@ -1,0 +1,194 @@
+// The Graph under construction, and what a handler can ask of its node; see importer.h.
+#include "frontend/importer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <span>
+
+#include "base/text.h"
+#include "ops/op_def.h"
+
+namespace mcc::frontend {
+namespace {
+
+constexpr i64 kMaxConstantBytes = i64{256} << 20;  // of one folded value
+constexpr i64 kMaxFoldedBytes = i64{1} << 30;      // of all folded values together
+constexpr double kMaxFoldingWork = 4e9;            // multiplications, roughly, of one folded node
+
+// Multiplications that a contraction needs: for A[m,k] x B[k,n] = C[m,n] it is exactly sqrt(|A| |B| |C|).
+double work_estimate(const Node& node, std::span<const TensorType> in, std::span<const TensorType> out) {
+  double product = 1, largest = 1;
+  for (const TensorType& type : in.first(std::min<size_t>(in.size(), 2)))
+    if (!is_missing(type)) product *= std::max<double>(1, static_cast<double>(elements(type.shape)));
+  for (const TensorType& type : out)
+    if (!is_missing(type)) largest = std::max(largest, static_cast<double>(elements(type.shape)));
+  const OpDef* op = find_op(node.op);
+  const bool contraction = op && (op->fuse == FuseKind::anchor || op->fuse == FuseKind::opaque) && in.size() >= 2;
+  return contraction ? std::sqrt(product * largest) : largest;
+}
+
+}  // namespace
+
+void require_small(const TensorType& type, std::string_view what) {
+  if (bytes(type) > kMaxConstantBytes)
+    fail("{} {} would be a constant of more than {} MiB", what, to_string(type), kMaxConstantBytes >> 20);
+}
+
+ValueId Builder::constant(const std::string& name, Tensor tensor) {
+  return graph.add_constant(unique(name), std::move(tensor));
+}
+
+std::string Builder::unique(const std::string& name) {
+  const std::string base = name.empty() ? "value" : name;
+  const auto [found, is_new] = taken_.try_emplace(base, 0);
+  if (is_new) return base;
+  for (int& count = found->second;;) {
+    std::string next = fmt::format("{}_{}", base, ++count);
+    if (!taken_.contains(next)) {
+      taken_.emplace(next, 0);
+      return next;
+    }
+  }
+}
+
+bool Builder::worth_folding(const Node& node, const std::vector<TensorType>& out) {
+  std::vector<TensorType> in;
+  for (const ValueId v : node.in) {
+    if (v != kNone && !known(v)) return false;
+    in.push_back(v == kNone ? missing_type() : type(v));
+  }
+  i64 total = 0;
+  for (const TensorType& type : out) {
+    if (is_missing(type)) continue;
+    if (bytes(type) > kMaxConstantBytes) return false;
+    total += bytes(type);
+  }
+  if (folded_bytes_ + total > kMaxFoldedBytes || work_estimate(node, in, out) > kMaxFoldingWork) return false;
+  folded_bytes_ += total;
+  return true;
+}
+
+std::vector<ValueId> Builder::emit(Node node, const std::vector<bool>& wanted) {
+  std::vector<TensorType> in;
+  for (const ValueId v : node.in) in.push_back(v == kNone ? missing_type() : type(v));
+  for (const bool is_wanted : wanted) node.out.push_back(is_wanted ? 0 : kNone);
+  const std::vector<TensorType> out = infer_types(node, in);
+  if (worth_folding(node, out)) {
+    std::vector<const Tensor*> data;
+    for (const ValueId v : node.in) data.push_back(known(v));
+    std::vector<Tensor> results = evaluate(node, data, in);
+    for (size_t i = 0; i < wanted.size(); i++)
+      if (wanted[i]) node.out[i] = constant(node.name, std::move(results[i]));
+    return node.out;
+  }
+  for (size_t i = 0; i < wanted.size(); i++)
+    if (wanted[i]) node.out[i] = graph.add_value(unique(node.name), out[i]);
+  graph.nodes.push_back(std::move(node));
+  return graph.nodes.back().out;
+}
+
+std::vector<std::string> Builder::inputs_behind(ValueId v) const {
+  const std::vector<int> made_by = producers(graph);
+  std::vector<bool> seen(graph.values.size());
+  std::vector<ValueId> open = {v};
+  while (!open.empty()) {
+    const ValueId next = open.back();
+    open.pop_back();
+    if (next == kNone || seen[at(next)]) continue;
+    seen[at(next)] = true;
+    const int node = made_by[at(next)];
+    if (node >= 0) open.insert(open.end(), graph.nodes[at(node)].in.begin(), graph.nodes[at(node)].in.end());
+  }
+  std::vector<std::string> names;
+  for (const ValueId input : graph.inputs)
+    if (seen[at(input)]) names.push_back(graph.values[at(input)].name);
+  return names;
+}
+
+ValueId OnnxCall::need(size_t i, std::string_view what) const {
+  if (!has(i)) fail("input {} ('{}') is missing", i, what);
+  return in[i];
+}
+
+const Tensor& OnnxCall::known(size_t i, std::string_view what) const {
+  const ValueId v = need(i, what);
+  if (const Tensor* tensor = builder.known(v)) return *tensor;
+  std::vector<std::string> options;
+  for (const std::string& input : builder.inputs_behind(v)) options.push_back(fmt::format("--bind={}=VALUE", input));
+  if (options.size() > 4) options.resize(4), options.push_back("...");
+  fail("input '{}' must be known at compile time, but depends on the model's inputs; give {}", what,
+       join(options, " "));
+}
+
+std::vector<i64> OnnxCall::known_ints(size_t i, std::string_view what) const {
+  const Tensor& tensor = known(i, what);
+  if (!is_int(tensor.type.dtype)) fail("input '{}' is {}, not integers", what, mcc::name(tensor.type.dtype));
+  if (tensor.size() > (1 << 20)) fail("input '{}' has {} elements", what, tensor.size());
+  return to_ints(tensor);
+}
+
+i64 OnnxCall::known_int(size_t i, std::string_view what) const {
+  const std::vector<i64> values = known_ints(i, what);
+  if (values.size() != 1) fail("input '{}' has {} elements instead of one", what, values.size());
+  return values[0];
+}
+
+double OnnxCall::known_number(size_t i, std::string_view what) const {
+  const Tensor& tensor = known(i, what);
+  if (tensor.size() != 1) fail("input '{}' has {} elements instead of one", what, tensor.size());
+  return tensor.get(0);
+}
+
+std::vector<i64> OnnxCall::ints_from(size_t i, const std::string& key, std::vector<i64> otherwise) const {
+  if (attrs.has(key)) return attrs.get_ints(key);
+  return has(i) ? known_ints(i, key) : otherwise;
+}
+
+Outputs OnnxCall::emit(std::string new_op, std::vector<ValueId> inputs, Attrs new_attrs, int count) const {
+  while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
+  return builder.emit({std::move(new_op), name, std::move(inputs), {}, std::move(new_attrs)},
+                      std::vector<bool>(at(count), true));
+}
+
+ValueId OnnxCall::scalar(DType dtype, double value) const {
+  Tensor tensor(TensorType{dtype, {}});
+  tensor.set(0, value);
+  return constant(std::move(tensor));
+}
+
+ValueId OnnxCall::reshape(ValueId v, Shape shape) const {
+  if (builder.shape(v) == shape) return v;
+  return emit1("Reshape", {v}, make_attrs({{"shape", std::move(shape)}}));
+}
+
+ValueId OnnxCall::transpose(ValueId v, std::vector<i64> perm) const {
+  return emit1("Transpose", {v}, make_attrs({{"perm", std::move(perm)}}));
+}
+
+Attrs make_attrs(std::initializer_list<std::pair<const char*, AttrValue>> items) {
+  Attrs attrs;
+  for (const auto& [name, value] : items) attrs.set(name, value);
+  return attrs;
+}
+
+std::vector<i64> range(i64 n) {
+  std::vector<i64> values(at(n));
+  std::iota(values.begin(), values.end(), 0);
+  return values;
+}
+
+std::vector<i64> normalize_axes(std::vector<i64> axes, i64 rank) {
+  for (i64& axis : axes) axis = normalize_axis(axis, rank);
+  std::sort(axes.begin(), axes.end());
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) fail("an axis is given twice");
+  return axes;
+}
+
+Outputs import_plain(OnnxCall& call) {
+  std::vector<ValueId> inputs = call.in;
+  while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
+  return call.builder.emit({call.op, call.name, std::move(inputs), {}, call.attrs}, call.wanted);
+}
+
+}  // namespace mcc::frontend

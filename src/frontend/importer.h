@@ -1,0 +1,125 @@
+// What the importer's files share. The walker (onnx_walk.cc) takes ONNX nodes one by one and hands each as an OnnxCall
+// to the handler of its operator (onnx_compat.cc has the table); the handler emits nodes of the Graph's own operators
+// and returns the values that the ONNX node's outputs stand for. No protobuf type appears here but by forward
+// declaration, so that handlers compile quickly.
+//
+// Folding is eager: emit() evaluates at once whatever has only constant inputs. A handler therefore sees shape
+// arithmetic as constants, and turns those of its inputs that the Graph wants as attributes into attributes.
+#pragma once
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace onnx {
+class NodeProto;
+}
+
+namespace mcc::frontend {
+
+inline size_t at(i64 i) { return static_cast<size_t>(i); }
+
+// The Graph under construction.
+class Builder {
+ public:
+  Graph graph;
+
+  const TensorType& type(ValueId v) const { return graph.values[at(v)].type; }
+  const Shape& shape(ValueId v) const { return type(v).shape; }
+  i64 rank(ValueId v) const { return static_cast<i64>(shape(v).size()); }
+  const Tensor* known(ValueId v) const { return v == kNone ? nullptr : graph.values[at(v)].constant.get(); }
+
+  // Appends a node, or its results as constants when all its inputs are constant and the results are of sensible size.
+  // Throws Error, with the node's name before it, when the types do not fit.
+  std::vector<ValueId> emit(Node node, const std::vector<bool>& wanted);  // kNone for an output that is not wanted
+  ValueId constant(const std::string& name, Tensor tensor);
+
+  // `name`, or with a number added when it is taken. Names of the main graph are reserved first and so stay as they
+  // are.
+  std::string unique(const std::string& name);
+  void reserve(const std::string& name) { taken_.emplace(name, 0); }
+
+  // The model inputs that a value is computed from.
+  std::vector<std::string> inputs_behind(ValueId v) const;
+
+ private:
+  bool worth_folding(const Node& node, const std::vector<TensorType>& out);
+
+  std::unordered_map<std::string, int> taken_;
+  i64 folded_bytes_ = 0;
+};
+
+using Outputs = std::vector<ValueId>;
+
+// One ONNX node, its inputs already values of the graph, its attributes converted (those that hold graphs left out).
+struct OnnxCall {
+  Builder& builder;
+  std::string op, name;
+  i64 opset = 0;             // of the node's domain
+  std::vector<ValueId> in;   // kNone: missing
+  std::vector<bool> wanted;  // outputs that have a name
+  Attrs attrs;
+
+  size_t outputs() const { return wanted.size(); }
+  bool wants(size_t i) const { return i < wanted.size() && wanted[i]; }
+
+  // Inputs.
+  bool has(size_t i) const { return i < in.size() && in[i] != kNone; }
+  ValueId input(size_t i) const { return i < in.size() ? in[i] : kNone; }
+  ValueId need(size_t i, std::string_view what) const;  // Error when missing
+  const Shape& shape(size_t i) const { return builder.shape(need(i, "input")); }
+  i64 rank(size_t i) const { return builder.rank(need(i, "input")); }
+  DType dtype(size_t i) const { return builder.type(need(i, "input")).dtype; }
+  const Tensor& known(size_t i,
+                      std::string_view what) const;  // Error naming the input and --bind when it is not constant
+  std::vector<i64> known_ints(size_t i, std::string_view what) const;
+  i64 known_int(size_t i, std::string_view what) const;        // exactly one element
+  double known_number(size_t i, std::string_view what) const;  // likewise
+
+  // A list that older opsets give as attribute `key` and newer ones as input i; `otherwise` when there is neither.
+  std::vector<i64> ints_from(size_t i, const std::string& key, std::vector<i64> otherwise = {}) const;
+  bool gives(size_t i, const std::string& key) const { return has(i) || attrs.has(key); }
+
+  // Results.
+  Outputs emit(std::string new_op, std::vector<ValueId> inputs, Attrs new_attrs = {}, int count = 1) const;
+  ValueId emit1(std::string new_op, std::vector<ValueId> inputs, Attrs new_attrs = {}) const {
+    return emit(std::move(new_op), std::move(inputs), std::move(new_attrs))[0];
+  }
+  ValueId constant(Tensor tensor) const { return builder.constant(name, std::move(tensor)); }
+  ValueId scalar(DType dtype, double value) const;
+  ValueId reshape(ValueId v, Shape shape) const;
+  ValueId transpose(ValueId v, std::vector<i64> perm) const;
+};
+
+Attrs make_attrs(std::initializer_list<std::pair<const char*, AttrValue>> items);
+std::vector<i64> range(i64 n);                                     // 0, 1, ..., n-1
+std::vector<i64> normalize_axes(std::vector<i64> axes, i64 rank);  // non-negative, sorted, each once: else Error
+void require_small(const TensorType& type,
+                   std::string_view what);  // Error when a constant of the type would be too large
+
+using Handler = Outputs (*)(OnnxCall&);
+struct OnnxOp {
+  std::string_view name;
+  Handler import;
+  std::string_view attrs;  // the attributes it knows, separated by spaces; any other is refused
+};
+const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name);
+
+// A table per family.
+std::span<const OnnxOp> elementwise_imports();
+std::span<const OnnxOp> shape_imports();
+std::span<const OnnxOp> move_imports();
+std::span<const OnnxOp> gather_imports();
+std::span<const OnnxOp> reduce_imports();
+std::span<const OnnxOp> conv_imports();
+std::span<const OnnxOp> normalize_imports();
+std::span<const OnnxOp> recurrent_imports();
+std::span<const OnnxOp> resize_imports();
+std::span<const OnnxOp> quantize_imports();
+
+// The plainest handler: same operator, inputs and attributes.
+Outputs import_plain(OnnxCall& call);
+
+}  // namespace mcc::frontend

@@ -1,0 +1,69 @@
+// AttributeProto -> Attrs. Graph attributes stay behind: only control flow reads them, straight from the node.
+#include "frontend/onnx_walk.h"
+#include "frontend/onnx_weights.h"
+
+namespace mcc::frontend {
+namespace {
+
+using onnx::AttributeProto;
+
+// The kind of value; files of very old exporters leave `type` out.
+int kind_of(const AttributeProto& a) {
+  if (a.type() != AttributeProto::UNDEFINED) return a.type();
+  if (a.has_f()) return AttributeProto::FLOAT;
+  if (a.has_i()) return AttributeProto::INT;
+  if (a.has_s()) return AttributeProto::STRING;
+  if (a.has_t()) return AttributeProto::TENSOR;
+  if (a.has_g()) return AttributeProto::GRAPH;
+  if (a.floats_size()) return AttributeProto::FLOATS;
+  return a.ints_size() ? AttributeProto::INTS : AttributeProto::UNDEFINED;
+}
+
+void convert(const AttributeProto& a, const std::string& name, Attrs& attrs, const std::filesystem::path& folder) {
+  switch (kind_of(a)) {
+    case AttributeProto::FLOAT: attrs.set(name, static_cast<double>(a.f())); break;
+    case AttributeProto::INT: attrs.set(name, static_cast<i64>(a.i())); break;
+    case AttributeProto::STRING: attrs.set(name, a.s()); break;
+    case AttributeProto::INTS: attrs.set(name, std::vector<i64>(a.ints().begin(), a.ints().end())); break;
+    case AttributeProto::FLOATS: attrs.set(name, std::vector<double>(a.floats().begin(), a.floats().end())); break;
+    case AttributeProto::TENSOR: attrs.set(name, tensor_from_proto(a.t(), folder)); break;
+    case AttributeProto::STRINGS: {
+      std::string joined;  // only activations of recurrent operators; separated by spaces
+      for (const std::string& s : a.strings()) joined += (joined.empty() ? "" : " ") + s;
+      attrs.set(name, joined);
+      break;
+    }
+    case AttributeProto::GRAPH: break;
+    default: fail("attribute '{}' is of a kind that is not supported", name);
+  }
+}
+
+}  // namespace
+
+const AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name, const Frame& frame) {
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() != name) continue;
+    if (attribute.ref_attr_name().empty()) return &attribute;
+    const auto found = frame.arguments.find(attribute.ref_attr_name());
+    return found == frame.arguments.end() ? nullptr : found->second;
+  }
+  return nullptr;
+}
+
+onnx::GraphProto& graph_attribute(onnx::NodeProto& node, const std::string& name) {
+  for (AttributeProto& attribute : *node.mutable_attribute())
+    if (attribute.name() == name && attribute.has_g()) return *attribute.mutable_g();
+  fail("attribute '{}' is missing", name);
+}
+
+Attrs convert_attributes(const onnx::NodeProto& node, const Frame& frame, const std::filesystem::path& folder) {
+  Attrs attrs;
+  for (const AttributeProto& attribute : node.attribute()) {
+    if (attrs.has(attribute.name())) fail("attribute '{}' is given twice", attribute.name());
+    if (const AttributeProto* value = find_attribute(node, attribute.name(), frame))
+      convert(*value, attribute.name(), attrs, folder);
+  }
+  return attrs;
+}
+
+}  // namespace mcc::frontend

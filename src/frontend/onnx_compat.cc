@@ -1,0 +1,33 @@
+// The table of ONNX operators: a row says what imports it and which attributes are understood. Rows of a family are in
+// its own file compat_*.cc; what differs between opset versions ends in the row's handler.
+#include <algorithm>
+
+#include "frontend/importer.h"
+
+namespace mcc::frontend {
+namespace {
+
+using Family = std::span<const OnnxOp> (*)();
+constexpr Family kFamilies[] = {elementwise_imports, shape_imports,   move_imports,      gather_imports,
+                                reduce_imports,      conv_imports,    normalize_imports, recurrent_imports,
+                                resize_imports,      quantize_imports};
+
+std::unordered_map<std::string_view, const OnnxOp*> collect() {
+  std::unordered_map<std::string_view, const OnnxOp*> all;
+  for (const Family family : kFamilies)
+    for (const OnnxOp& op : family()) all.emplace(op.name, &op);
+  return all;
+}
+
+}  // namespace
+
+// Rows of other domains are named "domain.Op".
+const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name) {
+  static const std::unordered_map<std::string_view, const OnnxOp*> all = collect();
+  const std::string full = domain.empty() ? std::string(name) : fmt::format("{}.{}", domain, name);
+  if (domain.empty() && full.find('.') != std::string::npos) return nullptr;
+  const auto found = all.find(full);
+  return found == all.end() ? nullptr : found->second;
+}
+
+}  // namespace mcc::frontend

@@ -1,0 +1,12 @@
+// The model's inputs; see onnx_inputs.cc.
+#pragma once
+#include "frontend/frontend.h"
+#include "frontend/onnx_walk.h"
+
+namespace mcc::frontend {
+
+// Adds the inputs to the builder's graph and the scope: static shapes by the model and the options, bound ones as
+// constants.
+void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Scope& scope, Builder& builder);
+
+}  // namespace mcc::frontend

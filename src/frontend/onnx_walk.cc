@@ -1,0 +1,159 @@
+// One forward pass over the nodes of an ONNX graph. Each node's inputs are looked up by name, its operator's handler
+// (or the body of a model-local function, or a subgraph) makes values, and its output names are bound to them. Nothing
+// here recurses over the depth of the graph; only functions and subgraphs nest, to a limit.
+#include "frontend/onnx_walk.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "frontend/onnx_weights.h"
+
+namespace mcc::frontend {
+namespace {
+
+constexpr i64 kMaxVisited = 200'000;  // nodes, each iteration of an unrolled loop and each function call counted
+constexpr int kMaxDepth = 32;         // of function calls in function calls
+
+std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+
+Node as_node(const OnnxCall& call) { return {call.op, call.name, {}, {}, {}}; }
+
+void check_attributes(const OnnxCall& call, const OnnxOp& op) {
+  const std::vector<std::string> known = split_words(op.attrs);
+  for (const auto& [name, value] : call.attrs.items)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      fail("attribute '{}' is not supported (opset {})", name, call.opset);
+}
+
+}  // namespace
+
+Walker::Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder)
+    : builder_(builder), model_(model), folder_(std::move(folder)) {
+  for (onnx::FunctionProto& function : *model.mutable_functions())
+    functions_[{domain_of(function.domain()), function.name()}] = &function;
+}
+
+Frame Walker::main_frame() const {
+  Frame frame;
+  for (const auto& opset : model_.opset_import()) frame.opsets[domain_of(opset.domain())] = opset.version();
+  return frame;
+}
+
+ValueId Walker::find(const std::string& name, Scope& scope) {
+  if (name.empty()) return kNone;
+  for (Scope* s = &scope; s; s = const_cast<Scope*>(s->outer)) {
+    if (const auto value = s->values.find(name); value != s->values.end()) return value->second;
+    const auto initializer = s->initializers.find(name);
+    if (initializer == s->initializers.end()) continue;
+    const std::string kept = s->is_main ? name : builder_.unique(name);
+    const ValueId id = builder_.graph.add_constant(kept, tensor_from_proto(*initializer->second, folder_));
+    if (s->is_main) initializer->second->clear_raw_data();  // a large model need not be held twice; bodies run again
+    s->initializers.erase(initializer);
+    s->values.emplace(name, id);
+    return id;
+  }
+  fail("value '{}' is defined nowhere", name);
+}
+
+void Walker::run(onnx::GraphProto& graph, Scope& scope, const Frame& frame) {
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) scope.initializers.emplace(tensor.name(), &tensor);
+  if (graph.sparse_initializer_size() > 0) fail("sparse initializers are not supported");
+  run_nodes(*graph.mutable_node(), scope, frame);
+}
+
+void Walker::run_nodes(Nodes& nodes, Scope& scope, const Frame& frame) {
+  for (const int i : dependency_order(nodes)) import_node(nodes[i], scope, frame);
+}
+
+void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame) {
+  if (++visited_ > kMaxVisited)
+    fail("the model needs more than {} nodes once loops and functions are unrolled", kMaxVisited);
+  const std::string first = node.output_size() > 0 ? node.output(0) : "";
+  OnnxCall call{builder_, node.op_type(), node.name().empty() ? first : node.name(), 0, {}, {}, {}};
+  try {
+    const auto opset = frame.opsets.find(domain_of(node.domain()));
+    call.opset = opset == frame.opsets.end() ? 0 : opset->second;
+    for (const std::string& name : node.input()) call.in.push_back(find(name, scope));
+    for (const std::string& name : node.output()) call.wanted.push_back(!name.empty());
+    const ValueId first_new = static_cast<ValueId>(builder_.graph.values.size());
+    bind_outputs(node, dispatch(node, call, scope, frame), first_new, scope);
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (text.find(" node '") != std::string::npos) throw;  // it names its node already
+    fail("{}: {}", describe(as_node(call)), text);
+  }
+}
+
+Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
+  const std::string domain = domain_of(node.domain());
+  if (domain.empty()) {
+    if (call.op == "Constant") return constant_node(node, call, frame);
+    if (call.op == "If") return import_if(node, call, scope, frame);
+    if (call.op == "Loop") return import_loop(node, call, scope, frame);
+    if (call.op == "Scan") return import_scan(node, call, scope, frame);
+  }
+  const auto function = functions_.find({domain, call.op});
+  const OnnxOp* op = find_onnx_op(domain, call.op);
+  if (function != functions_.end() && (!domain.empty() || !op))
+    return call_function(*function->second, node, call, frame);
+  if (!op) fail("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", call.op);
+  if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
+  call.attrs = convert_attributes(node, frame, folder_);
+  check_attributes(call, *op);
+  return op->import(call);
+}
+
+Outputs Walker::call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call,
+                              const Frame& frame) {
+  Frame inner;
+  inner.depth = frame.depth + 1;
+  if (inner.depth > kMaxDepth) fail("functions call each other more than {} deep", kMaxDepth);
+  for (const auto& opset : function.opset_import()) inner.opsets[domain_of(opset.domain())] = opset.version();
+  for (const auto& attribute : node.attribute())
+    if (const auto* value = find_attribute(node, attribute.name(), frame)) inner.arguments[attribute.name()] = value;
+
+  Scope scope;
+  if (static_cast<int>(call.in.size()) > function.input_size())
+    fail("the function takes {} inputs", function.input_size());
+  for (int i = 0; i < function.input_size(); i++) scope.values[function.input(i)] = call.input(static_cast<size_t>(i));
+  run_nodes(*function.mutable_node(), scope, inner);
+  Outputs results;
+  for (int i = 0; i < function.output_size() && i < node.output_size(); i++)
+    results.push_back(call.wants(static_cast<size_t>(i)) ? find(function.output(i), scope) : kNone);
+  return results;
+}
+
+// Constant holds its value in one of several attributes.
+Outputs Walker::constant_node(const onnx::NodeProto& node, OnnxCall& call, const Frame& frame) {
+  const Attrs attrs = convert_attributes(node, frame, folder_);
+  if (attrs.items.size() != 1) fail("needs exactly one value");
+  const auto& [key, value] = attrs.items[0];
+  const auto give = [&](Tensor tensor) { return Outputs{call.constant(std::move(tensor))}; };
+  if (key == "value" && std::holds_alternative<Tensor>(value)) return give(std::get<Tensor>(value));
+  if (key == "value_float")
+    return give(Tensor::of<float>(DType::f32, {}, {static_cast<float>(attrs.get_float(key, 0))}));
+  if (key == "value_int") return give(Tensor::of<i64>(DType::i64, {}, {attrs.get_int(key)}));
+  if (key == "value_ints") {
+    const std::vector<i64> list = attrs.get_ints(key);
+    return give(Tensor::of<i64>(DType::i64, {static_cast<i64>(list.size())}, list));
+  }
+  if (key == "value_floats") {
+    const std::vector<double> list = attrs.get_floats(key, {});
+    return give(Tensor::of<float>(DType::f32, {static_cast<i64>(list.size())}, {list.begin(), list.end()}));
+  }
+  fail("a constant given by '{}' is not supported", key);
+}
+
+void Walker::bind_outputs(const onnx::NodeProto& node, const Outputs& values, ValueId first_new, Scope& scope) {
+  for (int i = 0; i < node.output_size(); i++) {
+    const std::string& name = node.output(i);
+    if (name.empty()) continue;
+    if (i >= static_cast<int>(values.size()) || values[at(i)] == kNone) fail("output '{}' is not supported", name);
+    const ValueId v = values[at(i)];
+    if (!scope.values.emplace(name, v).second) fail("value '{}' is defined twice", name);
+    const bool first_use = std::find(values.begin(), values.begin() + i, v) == values.begin() + i;
+    if (v >= first_new && first_use) builder_.graph.values[at(v)].name = scope.is_main ? name : builder_.unique(name);
+  }
+}
+
+}  // namespace mcc::frontend

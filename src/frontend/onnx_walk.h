@@ -1,0 +1,73 @@
+// The walk over ONNX graphs: scopes of names, nodes in dependency order, model-local functions, control flow.
+#pragma once
+#include <onnx/onnx_pb.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "frontend/importer.h"
+
+namespace mcc::frontend {
+
+// Names visible in one graph. Subgraphs see the names of the graphs around them, functions do not. Initialisers become
+// tensors when they are first read, so that unused ones cost nothing.
+struct Scope {
+  const Scope* outer = nullptr;
+  bool is_main = false;  // names of the main graph are kept exactly
+  std::unordered_map<std::string, ValueId> values;
+  std::unordered_map<std::string, onnx::TensorProto*> initializers;
+};
+
+// What holds for all nodes of a function body or of the main graph.
+struct Frame {
+  std::map<std::string, i64> opsets;                             // domain ("" is ai.onnx) -> version
+  std::map<std::string, const onnx::AttributeProto*> arguments;  // of the function call, for ref_attr_name
+  int depth = 0;
+};
+
+class Walker {
+ public:
+  Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder);
+
+  // Imports the graph's nodes in an order that defines every value before it is read.
+  void run(onnx::GraphProto& graph, Scope& scope, const Frame& frame);
+  ValueId find(const std::string& name, Scope& scope);  // kNone for ""; Error when no graph around defines it
+  Frame main_frame() const;
+
+ private:
+  using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+
+  void run_nodes(Nodes& nodes, Scope& scope, const Frame& frame);
+  void import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame);
+  Outputs dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
+  Outputs constant_node(const onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
+  void bind_outputs(const onnx::NodeProto& node, const Outputs& values, ValueId first_new, Scope& scope);
+
+  // onnx_control_flow.cc
+  Outputs import_if(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs import_loop(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs import_scan(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  // The values of a subgraph's outputs, its inputs being `arguments`.
+  Outputs run_body(onnx::GraphProto& body, const std::vector<ValueId>& arguments, Scope& outer, const Frame& frame);
+
+  Builder& builder_;
+  onnx::ModelProto& model_;
+  std::filesystem::path folder_;
+  std::map<std::pair<std::string, std::string>, onnx::FunctionProto*> functions_;
+  i64 visited_ = 0;
+};
+
+// onnx_attributes.cc
+const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name, const Frame& frame);
+onnx::GraphProto& graph_attribute(onnx::NodeProto& node, const std::string& name);
+// All but graphs; references to function arguments are followed.
+Attrs convert_attributes(const onnx::NodeProto& node, const Frame& frame, const std::filesystem::path& folder);
+
+// onnx_order.cc: indices of the nodes so that each comes after those it reads from. Error when there is a cycle.
+std::vector<int> dependency_order(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes);
+
+}  // namespace mcc::frontend

@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+"""Run ONNX's own test suites through compiled artifacts.
+
+    run_node_tests.py [--suite=node] [--target=host] [-j N] [--min-pass=N] [--list-refused] [PATTERN...]
+
+Each case is a model with inputs and expected outputs (Debian's libonnx-testdata).  It is compiled by mcc-compile, run by
+mcc-run, and compared with the tolerances of ONNX's backend tests.  Where mcc says that an input must be known at
+compile time, the case is compiled again with that input bound to its value, as long as one real input remains: an
+artifact that computes nothing would prove nothing.
+
+    passed    every output of every data set agrees
+    refused   mcc-compile ended with status 2 and one line, before any work
+    wrong     an output differs, or its type or shape does
+    crashed   anything else: a signal, another status, a refusal of several lines, a time limit
+
+The last line reads: onnx: P passed, U refused, W wrong, C crashed of N.  Exit status 1 if W or C, or fewer than
+--min-pass passed.
+"""
+
+import argparse
+import concurrent.futures
+import fnmatch
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+DATA = pathlib.Path("/usr/share/libonnx-testdata/data")
+BIN = pathlib.Path(__file__).resolve().parents[2] / "build" / "bin"
+LIMIT_S = 120
+
+
+class Refused(Exception):
+    """mcc-compile said no, in one line."""
+
+
+class Wrong(Exception):
+    """An output differs."""
+
+
+class Crashed(Exception):
+    """Something that must never happen."""
+
+
+def read_tensor(path, elem_type):
+    tensor = onnx.TensorProto()
+    tensor.ParseFromString(path.read_bytes())
+    if not tensor.data_type:
+        raise Refused("the test data holds no tensor")
+    if tensor.data_type == onnx.TensorProto.STRING:
+        raise Refused("the test data holds strings")
+    array = numpy_helper.to_array(tensor)
+    if elem_type == onnx.TensorProto.BFLOAT16 and array.dtype == np.uint16:
+        # numpy has no such type: the test data holds its bits, and mcc reads and writes it as float32
+        return (array.astype(np.uint32) << 16).view(np.float32)
+    return array
+
+
+def read_all(folder, kind, values):
+    files = sorted(folder.glob(kind + "_*.pb"), key=lambda p: int(p.stem.split("_")[1]))
+    return [read_tensor(p, v.type.tensor_type.elem_type) for p, v in zip(files, values)]
+
+
+def file_name(output):
+    return re.sub(r"[^A-Za-z0-9._-]", "_", output) + ".npy"
+
+
+def run(argv):
+    """Exit status (negative: a signal) and standard error."""
+    try:
+        done = subprocess.run([str(a) for a in argv], stdin=subprocess.DEVNULL, capture_output=True, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        raise Crashed("%s ran longer than %d s" % (pathlib.Path(argv[0]).name, LIMIT_S)) from None
+    return done.returncode, done.stderr.decode(errors="replace").strip()
+
+
+def compile_case(options, model, names, files, out):
+    """Compiles the model, binding the inputs that mcc asks for; gives the names that are bound."""
+    bound = []
+    while True:
+        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "-o", out]
+        status, error = run(argv + ["--bind=%s=%s" % (name, files[name]) for name in bound])
+        if status == 0:
+            return bound
+        if status != 2 or error.count("\n") or not error:
+            raise Crashed("mcc-compile: status %d: %s" % (status, error[-300:]))
+        more = [n for n in re.findall(r"--bind=(\S+)=VALUE", error) if n in files and n not in bound]
+        if not more or len(bound) + len(more) >= len(names):
+            raise Refused(error)
+        bound += more
+
+
+def compare(name, got, want):
+    if got.shape != want.shape or got.dtype != want.dtype:
+        raise Wrong("%s is %s%s instead of %s%s" % (name, got.dtype, list(got.shape), want.dtype, list(want.shape)))
+    if want.dtype.kind == "f":
+        rtol, atol = (1e-2, 1e-3) if want.dtype == np.float16 else (1e-3, 1e-5)
+        same = np.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
+    else:
+        same = got == want
+    if not same.all():
+        at = tuple(int(i[0]) for i in np.nonzero(~np.atleast_1d(same)))
+        raise Wrong("%s%s is %s instead of %s" % (name, list(at), np.atleast_1d(got)[at], np.atleast_1d(want)[at]))
+
+
+def run_data_set(options, model, graph, data, temp):
+    constant = {t.name for t in graph.initializer}
+    real = [i for i in graph.input if i.name not in constant]
+    names = [i.name for i in real]
+    inputs = read_all(data, "input", real)
+    wanted = read_all(data, "output", graph.output)
+    files = {}
+    for i, (name, value) in enumerate(zip(names, inputs)):
+        files[name] = temp / ("input_%d.npy" % i)
+        np.save(files[name], value)
+    artifact, results = temp / "artifact", temp / "results"
+    bound = compile_case(options, model, names, files, artifact)
+    argv = [options.bin / "mcc-run", artifact, "--output=%s" % results, "--repeat=1"]
+    argv += ["--input=%s=%s" % (name, file) for name, file in files.items() if name not in bound]
+    status, error = run(argv)
+    if status != 0:
+        raise Crashed("mcc-run: status %d: %s" % (status, error[-300:]))
+    for output, want in zip(graph.output, wanted):
+        compare(output.name, np.load(results / file_name(output.name)), want)
+
+
+def run_case(options, folder):
+    """(name, verdict, reason)"""
+    try:
+        model = folder / "model.onnx"
+        graph = onnx.load(str(model), load_external_data=False).graph
+        for data in sorted(folder.glob("test_data_set_*")):
+            with tempfile.TemporaryDirectory() as temp:
+                run_data_set(options, model, graph, data, pathlib.Path(temp))
+    except (Refused, Wrong, Crashed) as verdict:
+        return folder.name, type(verdict).__name__.lower(), str(verdict)
+    return folder.name, "passed", ""
+
+
+def parse_arguments():
+    ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    ap.add_argument("patterns", nargs="*", help="names of cases, as shell patterns (default: all)")
+    ap.add_argument("--suite", default="node", choices=["node", "simple", "pytorch-converted", "pytorch-operator"])
+    ap.add_argument("--target", default="host")
+    ap.add_argument("--bin", type=pathlib.Path, default=BIN, help="folder of the programs (default: build/bin)")
+    ap.add_argument("-j", type=int, default=2, dest="jobs", help="cases at a time (default 2)")
+    ap.add_argument("--min-pass", type=int, default=0, help="fail when fewer cases pass")
+    ap.add_argument("--list-refused", action="store_true", help="print refusals with their reasons too")
+    return ap.parse_args()
+
+
+def main():
+    options = parse_arguments()
+    folders = sorted(p.parent for p in (DATA / options.suite).glob("*/model.onnx"))
+    if options.patterns:
+        folders = [f for f in folders if any(fnmatch.fnmatch(f.name, p) for p in options.patterns)]
+    if not folders:
+        sys.exit("run_node_tests.py: no case under %s matches" % (DATA / options.suite))
+    count = dict.fromkeys(["passed", "refused", "wrong", "crashed"], 0)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for name, verdict, reason in pool.map(lambda folder: run_case(options, folder), folders):
+            count[verdict] += 1
+            if verdict in ("wrong", "crashed") or (verdict == "refused" and options.list_refused):
+                print("%-8s %s: %s" % (verdict, name, reason), flush=True)
+    print("onnx: %d passed, %d refused, %d wrong, %d crashed of %d" % (*count.values(), len(folders)))
+    return 1 if count["wrong"] or count["crashed"] or count["passed"] < options.min_pass else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
