@@ -106,7 +106,7 @@ Graph import_onnx(const fs::path& file, const ImportOptions& options) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail("{}: cannot read: {}", file.string(), std::strerror(errno));
   onnx::ModelProto model;
-  google::protobuf::io::FileInputStream stream(fd);
+  google::protobuf::io::FileInputStream stream(fd, 1 << 20);
   stream.SetCloseOnDelete(true);
   std::error_code error;
   if (fs::is_directory(file, error)) fail("{}: is a folder, a file is needed", file.string());
