@@ -24,6 +24,7 @@ int dilate_input(FuncBuilder& b, int x, const TensorType& type, const ConvShape&
   for (size_t i = 0; i < extents.size(); i++) extents[i] = w.out[i] + (w.kernel[i] - 1) * w.dilations[i];
   Shape shape = arrange(w.channels_last, Parts<i64>{c.batch, c.in_channels, extents});
   int spread = b.temp("d", type.dtype, shape);
+  b.axes(arrange(w.channels_last, Parts<std::string>{"n", "c", axis_names("", w.rank())}));
   b.block("dilate", shape, spread, [&](const Vars& v) {
     Parts<Expr> at = split(w.channels_last, v);
     Expr present = loop::constant(DType::boolean, 1);
@@ -43,6 +44,7 @@ int dilate_input(FuncBuilder& b, int x, const TensorType& type, const ConvShape&
 // The loops of the main nest, and how its variables name an output pixel, the channel within a group, and the group.
 struct Nest {
   Shape spatial, reduction;
+  std::vector<std::string> axes;  // names of both
 };
 
 struct Point {
@@ -54,14 +56,23 @@ bool has_group_axis(const ConvShape& c) { return c.group > 1 && !c.depthwise(); 
 
 Nest nest_of(const ConvShape& c) {
   const Window& w = c.window;
-  Nest nest{arrange(w.channels_last, Parts<i64>{c.batch, c.out_channels, w.out}), w.kernel};
-  if (!c.depthwise())
-    nest.reduction.insert(w.channels_last ? nest.reduction.end() : nest.reduction.begin(), c.group_in());
+  bool last = w.channels_last;
+  Nest nest;
+  nest.spatial = arrange(last, Parts<i64>{c.batch, c.out_channels, w.out});
+  nest.axes = arrange(last, Parts<std::string>{"n", c.depthwise() ? "c" : "oc", axis_names("o", w.rank())});
   if (has_group_axis(c)) {
-    auto channel = w.channels_last ? nest.spatial.end() - 1 : nest.spatial.begin() + 1;
-    *channel = c.group_out();
-    nest.spatial.insert(channel, c.group);
+    i64 channel = last ? static_cast<i64>(nest.spatial.size()) - 1 : 1;
+    nest.spatial[at(channel)] = c.group_out();
+    nest.spatial.insert(nest.spatial.begin() + channel, c.group);
+    nest.axes.insert(nest.axes.begin() + channel, "g");
   }
+  nest.reduction = w.kernel;
+  std::vector<std::string> inner = axis_names("k", w.rank());
+  if (!c.depthwise()) {
+    nest.reduction.insert(last ? nest.reduction.end() : nest.reduction.begin(), c.group_in());
+    inner.insert(last ? inner.end() : inner.begin(), "ic");
+  }
+  nest.axes.insert(nest.axes.end(), inner.begin(), inner.end());
   return nest;
 }
 
@@ -99,6 +110,7 @@ Vars weight_index(const ConvShape& c, const Point& p) {
 void finish(FuncBuilder& b, const ConvShape& c, int sums, int bias, int y, const TensorType& type, DType acc) {
   bool last = c.window.channels_last;
   const char* name = bias >= 0 ? "bias" : has_group_axis(c) ? "ungroup" : "cast";
+  b.axes(arrange(last, Parts<std::string>{"n", "oc", axis_names("o", c.window.rank())}));
   b.block(name, type.shape, y, [&](const Vars& v) {
     Vars index = v;
     Expr channel = split(last, v).channel;
@@ -129,6 +141,7 @@ loop::Func lower_conv(const Node& node, Types in, Types out) {
   int source = c.transposed ? dilate_input(b, x, in[0], c) : pad_input(b, x, in[0], c.window, loop::constant(dtype, 0));
   bool direct = bias < 0 && acc == dtype && !has_group_axis(c);
   int sums = direct ? y : b.temp("conv", acc, nest.spatial);
+  b.axes(nest.axes);
   b.reduce("conv", nest.spatial, nest.reduction, sums, loop::StoreOp::add, loop::constant(acc, 0),
            [&](const Vars& s, const Vars& r) {
              Point p = point_of(c, s, r);

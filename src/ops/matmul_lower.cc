@@ -15,6 +15,15 @@ Vars side_index(const Shape& shape, const Vars& batch, const Expr& outer, const 
   return index;
 }
 
+std::vector<std::string> axes_of(const Product& p) {
+  std::vector<std::string> names;
+  for (size_t d = 0; d < p.batch.size(); d++) names.push_back("b" + std::to_string(d));
+  if (p.has_m) names.push_back("m");
+  if (p.has_n) names.push_back("n");
+  names.push_back("k");
+  return names;
+}
+
 }  // namespace
 
 loop::Func lower_matmul(const Node& node, Types in, Types out) {
@@ -24,6 +33,7 @@ loop::Func lower_matmul(const Node& node, Types in, Types out) {
   int x = b.input("x", dtype, in[0].shape), w = b.input("w", dtype, in[1].shape);
   int y = b.output("y", dtype, out[0].shape);
   int sums = acc == dtype ? y : b.temp("sums", acc, out[0].shape);
+  b.axes(axes_of(p));
   b.reduce("matmul", out[0].shape, {p.k}, sums, loop::StoreOp::add, loop::constant(acc, 0),
            [&](const Vars& s, const Vars& r) {
              Vars batch(s.begin(), s.begin() + static_cast<i64>(p.batch.size()));

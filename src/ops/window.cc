@@ -7,6 +7,14 @@ namespace mcc::ops {
 
 using loop::ExprOp;
 
+std::vector<std::string> axis_names(const std::string& prefix, size_t rank) {
+  constexpr std::string_view kLetters = "xyz";
+  std::vector<std::string> names;
+  for (size_t i = rank; i-- > 0;)
+    names.push_back(prefix + (i < kLetters.size() ? std::string(1, kLetters[i]) : std::to_string(i)));
+  return names;
+}
+
 bool is_channels_last(const Node& node) {
   std::string layout = node.attrs.get_string("layout", "NCHW");
   if (layout != "NCHW" && layout != "NHWC") fail("layout {} is neither NCHW nor NHWC", layout);
@@ -120,6 +128,7 @@ int pad_input(FuncBuilder& b, int x, const TensorType& type, const Window& w, co
   Parts<i64> parts = split(w.channels_last, type.shape);
   Shape shape = arrange(w.channels_last, Parts<i64>{parts.batch, parts.channel, touched});
   int padded_x = b.temp("p", type.dtype, shape);
+  b.axes(arrange(w.channels_last, Parts<std::string>{"n", "c", axis_names("", w.rank())}));
   b.block("pad", shape, padded_x, [&](const Vars& v) {
     Parts<Expr> at = split(w.channels_last, v);
     Expr inside = loop::constant(DType::boolean, 1);
