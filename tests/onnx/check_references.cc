@@ -131,9 +131,9 @@ Verdict check(const fs::path& folder, std::string& why) {
     verify(graph);
     std::vector<Tensor> inputs;
     for (const ValueId v : graph.inputs) {
-      const auto& name = graph.values[static_cast<size_t>(v)].name;
-      inputs.push_back(
-          data.inputs.at(static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())));
+      const Value& value = graph.values[static_cast<size_t>(v)];
+      const auto i = static_cast<size_t>(std::find(names.begin(), names.end(), value.name) - names.begin());
+      inputs.push_back(retyped(data.inputs.at(i), value.type.dtype));
     }
     const std::vector<Tensor> outputs = evaluate(graph, inputs);
     for (size_t i = 0; i < outputs.size() && i < data.outputs.size(); i++) {
