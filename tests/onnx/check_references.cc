@@ -63,10 +63,12 @@ bool is_close(const Tensor& got, const Tensor& want, const Data& data, std::stri
     why = fmt::format("type {} instead of {}", to_string(got.type), to_string(want.type));
     return false;
   }
+  const double rtol =
+      size_of(want.type.dtype) == 2 && is_float(want.type.dtype) ? std::max(data.rtol, 1e-2) : data.rtol;
   for (i64 i = 0; i < got.size(); i++) {
     const double a = got.get(i), b = want.get(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (std::abs(a - b) <= data.atol + data.rtol * std::abs(b)) continue;
+    if (std::abs(a - b) <= data.atol + rtol * std::abs(b)) continue;
     why = fmt::format("element {} is {} instead of {}", i, a, b);
     return false;
   }
