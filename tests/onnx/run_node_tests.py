@@ -83,7 +83,7 @@ def compile_case(options, model, names, files, out):
     """Compiles the model, binding the inputs that mcc asks for; gives the names that are bound."""
     bound = []
     while True:
-        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "-o", out]
+        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out]
         status, error = run(argv + ["--bind=%s=%s" % (name, files[name]) for name in bound])
         if status == 0:
             return bound
