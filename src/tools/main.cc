@@ -21,6 +21,7 @@ int cmd_targets(const Args& args);
 // Each row is a command of its own file, cmd_NAME.cc.
 constexpr Command kCommands[] = {
     {"log", "shows, merges, exports and imports tuning logs", cmd_log},
+    {"opt", "runs one stage of the compiler from text to text", cmd_opt},
     {"targets", "lists the known targets", cmd_targets},
     {"tune", "finds the fastest program for a model on a target, by measuring", cmd_tune},
 };

@@ -63,10 +63,12 @@ bool is_close(const Tensor& got, const Tensor& want, const Data& data, std::stri
     why = fmt::format("type {} instead of {}", to_string(got.type), to_string(want.type));
     return false;
   }
+  const double rtol =
+      size_of(want.type.dtype) == 2 && is_float(want.type.dtype) ? std::max(data.rtol, 1e-2) : data.rtol;
   for (i64 i = 0; i < got.size(); i++) {
     const double a = got.get(i), b = want.get(i);
     if (a == b || (std::isnan(a) && std::isnan(b))) continue;
-    if (std::abs(a - b) <= data.atol + data.rtol * std::abs(b)) continue;
+    if (std::abs(a - b) <= data.atol + rtol * std::abs(b)) continue;
     why = fmt::format("element {} is {} instead of {}", i, a, b);
     return false;
   }
@@ -129,9 +131,9 @@ Verdict check(const fs::path& folder, std::string& why) {
     verify(graph);
     std::vector<Tensor> inputs;
     for (const ValueId v : graph.inputs) {
-      const auto& name = graph.values[static_cast<size_t>(v)].name;
-      inputs.push_back(
-          data.inputs.at(static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin())));
+      const Value& value = graph.values[static_cast<size_t>(v)];
+      const auto i = static_cast<size_t>(std::find(names.begin(), names.end(), value.name) - names.begin());
+      inputs.push_back(retyped(data.inputs.at(i), value.type.dtype));
     }
     const std::vector<Tensor> outputs = evaluate(graph, inputs);
     for (size_t i = 0; i < outputs.size() && i < data.outputs.size(); i++) {
