@@ -8,10 +8,10 @@ namespace {
 
 constexpr i64 kAlwaysFoldBytes = 1 << 16;
 
-bool blows_up(const Graph& graph, const Node& node) {
+bool blows_up(const Graph& graph, const Node& node, const Rewriter& rewriter) {
   i64 before = 0, after = 0;
   for (const ValueId v : node.in)
-    if (v != kNone) before += bytes(graph.values[static_cast<size_t>(v)].type);
+    if (v != kNone) before += bytes(rewriter.type(v));
   for (const ValueId v : node.out)
     if (v != kNone) after += bytes(graph.values[static_cast<size_t>(v)].type);
   return after > kAlwaysFoldBytes && after > 4 * before;
@@ -21,7 +21,7 @@ bool foldable(const Graph& graph, const Node& node, const Rewriter& rewriter) {
   for (const ValueId v : node.in)
     if (v != kNone && !rewriter.constant(v)) return false;
   const OpDef* op = find_op(node.op);
-  return op && op->reference && !blows_up(graph, node);
+  return op && op->reference && !blows_up(graph, node, rewriter);
 }
 
 }  // namespace
@@ -30,7 +30,7 @@ Graph fold_constants(const Graph& graph) {
   Rewriter rewriter(graph);
   for (const Node& old : graph.nodes) {
     Node node = rewriter.visit(old);
-    if (!foldable(graph, old, rewriter)) {
+    if (!foldable(graph, node, rewriter)) {
       rewriter.keep(std::move(node));
       continue;
     }
