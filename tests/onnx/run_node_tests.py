@@ -83,7 +83,7 @@ def compile_case(options, model, names, files, out):
     """Compiles the model, binding the inputs that mcc asks for; gives the names that are bound."""
     bound = []
     while True:
-        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "-o", out]
+        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out]
         status, error = run(argv + ["--bind=%s=%s" % (name, files[name]) for name in bound])
         if status == 0:
             return bound
@@ -161,6 +161,9 @@ def main():
     folders = sorted(p.parent for p in (DATA / options.suite).glob("*/model.onnx"))
     if options.patterns:
         folders = [f for f in folders if any(fnmatch.fnmatch(f.name, p) for p in options.patterns)]
+    for program in ("mcc-compile", "mcc-run"):
+        if not (options.bin / program).exists():
+            sys.exit("run_node_tests.py: %s is missing; run scripts/build.sh, or give --bin" % (options.bin / program))
     if not folders:
         sys.exit("run_node_tests.py: no case under %s matches" % (DATA / options.suite))
     count = dict.fromkeys(["passed", "refused", "wrong", "crashed"], 0)
