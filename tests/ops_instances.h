@@ -7,6 +7,7 @@
 #pragma once
 #include <cmath>
 #include <limits>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,7 +57,7 @@ inline InputSpec parse_input(const std::string& text) {
 
 inline Tensor random_tensor(const InputSpec& spec, Rng& rng) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  const std::vector<double> specials = {NAN, inf, -inf, 0.0, -0.0, 1e30, -1e30, 0.5, 1.5, -2.5, 255.5, 300, -300};
+  const std::vector<double> specials = {NAN, inf, -inf, 0.0, -0.0, 3e4, -3e4, 0.5, 1.5, -2.5, 255.5, 300, -300};
   Tensor tensor(spec.type);
   i64 scale = is_float(spec.type.dtype) ? 16 : 1;
   i64 low = static_cast<i64>(std::ceil(spec.low * static_cast<double>(scale)));
@@ -98,6 +99,8 @@ inline OpCase make_case(const OpInstance& instance, u64 seed) {
 }
 
 inline std::string describe(const OpInstance& instance) { return instance.op + "(" + join(instance.in, ", ") + ")"; }
+
+inline void PrintTo(const OpInstance& instance, std::ostream* out) { *out << describe(instance); }
 
 // Relative for floats; the largest |difference| for other types.
 inline double allowed_error(const OpInstance& instance, DType dtype) {

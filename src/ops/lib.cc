@@ -86,6 +86,17 @@ void copy_element(Tensor& to, i64 i, const Tensor& from, i64 j) {
 
 i64 wrap_index(i64 index, i64 n) { return std::clamp(index < 0 ? index + n : index, i64{0}, std::max(n - 1, i64{0})); }
 
+bool beats(const Tensor& x, i64 a, i64 b, bool largest) {
+  if (is_float(x.type.dtype)) {
+    double p = x.get(a), q = x.get(b);
+    if (std::isnan(p) || std::isnan(q)) return std::isnan(p) && !std::isnan(q);
+    return largest ? p > q : p < q;
+  }
+  i64 p = x.get_int(a), q = x.get_int(b);
+  if (x.type.dtype == DType::u64) p ^= min_value(DType::i64), q ^= min_value(DType::i64);
+  return largest ? p > q : p < q;
+}
+
 void set_saturated(Tensor& to, i64 i, double value) {
   DType dtype = to.type.dtype;
   if (!is_int(dtype)) return to.set(i, value);

@@ -67,6 +67,9 @@ void move_elements(const Tensor& from, Tensor& to, Source source) {
   });
 }
 i64 wrap_index(i64 index, i64 n);  // what safe_index does
+// Does element a of x come before element b when the largest (or smallest) is sought? NaN is larger and smaller than
+// all.
+bool beats(const Tensor& x, i64 a, i64 b, bool largest);
 // A double as an element of the type: integers saturate and NaN gives 0, as loop programs cast.
 void set_saturated(Tensor& to, i64 i, double value);
 

@@ -81,23 +81,33 @@ Expr root(const PoolShape& pool, const Expr& sum) {
   return loop::binary(ExprOp::pow, sum, loop::constant(sum.dtype, 1.0 / static_cast<double>(pool.p)));
 }
 
-// The number of the tap's pixel in the whole N C spatial... input; `beyond` for taps in the padding and smaller ones.
-Expr reported_index(const PoolShape& pool, const Expr& is_largest, const Vars& s, const Vars& k) {
+// The row-major number of the tap's pixel in the whole N C spatial... input; the largest integer for taps in the
+// padding and those that are not the maximum.
+Expr tap_number(const PoolShape& pool, const Expr& is_largest, const Vars& s, const Vars& k) {
   const Window& w = pool.window;
   Parts<Expr> p = split(w.channels_last, s);
   Vars at = window_index(w, p.at, k);
   Shape touched = touched_extents(w);
-  Expr counts = is_largest, pixel = loop::const_int(0);
-  i64 stride = 1;
-  for (size_t n = 0; n < w.rank(); n++) {
-    size_t i = pool.column_major ? n : w.rank() - 1 - n;
+  Expr counts = is_largest, flat = p.batch * pool.channels + p.channel;
+  for (size_t i = 0; i < w.rank(); i++) {
     Expr image = at[i] - w.begin[i];
     counts = within(image, w.in[i], -w.begin[i], touched[i] - 1 - w.begin[i]) && counts;
-    pixel = pixel + image * stride;
-    stride *= w.in[i];
+    flat = flat * w.in[i] + image;
   }
-  Expr flat = (p.batch * pool.channels + p.channel) * stride + pixel;
   return loop::select(counts, flat, loop::const_int(std::numeric_limits<i64>::max()));
+}
+
+// A row-major number with its spatial part renumbered column-major.
+Expr column_major(const PoolShape& pool, const Expr& flat) {
+  const Shape& in = pool.window.in;
+  i64 pixels = elements(in), row_stride = pixels, column_stride = 1;
+  Expr pixel = floormod(flat, pixels), renumbered = flat - pixel;
+  for (i64 extent : in) {
+    row_stride /= extent;
+    renumbered = renumbered + floormod(floordiv(pixel, row_stride), extent) * column_stride;
+    column_stride *= extent;
+  }
+  return renumbered;
 }
 
 void lower_max(FuncBuilder& b, const Walk& walk, const Shape& shape, DType dtype, int y, int indices) {
@@ -107,12 +117,16 @@ void lower_max(FuncBuilder& b, const Walk& walk, const Shape& shape, DType dtype
   b.reduce("pool", shape, kernel, maxima, StoreOp::max, loop::identity(StoreOp::max, dtype),
            [&](const Vars& s, const Vars& k) { return walk.tap(b, s, k); });
   if (indices < 0) return;
+  int first = walk.pool.column_major ? b.temp("first", DType::i64, shape) : indices;
   name_axes(b, walk.pool.window, true);
-  b.reduce("index", shape, kernel, indices, StoreOp::min, loop::const_int(std::numeric_limits<i64>::max()),
+  b.reduce("index", shape, kernel, first, StoreOp::min, loop::const_int(std::numeric_limits<i64>::max()),
            [&](const Vars& s, const Vars& k) {
              Expr is_largest = loop::binary(ExprOp::eq, walk.tap(b, s, k), b.load(maxima, s));
-             return reported_index(walk.pool, is_largest, s, k);
+             return tap_number(walk.pool, is_largest, s, k);
            });
+  if (first == indices) return;
+  name_axes(b, walk.pool.window, false);
+  b.block("renumber", shape, indices, [&](const Vars& v) { return column_major(walk.pool, b.load(first, v)); });
 }
 
 void lower_sum(FuncBuilder& b, const Walk& walk, const TensorType& type, int y) {

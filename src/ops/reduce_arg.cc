@@ -3,8 +3,6 @@
 // The position of an extreme is found in two reductions: the extreme itself, then the first (smallest) or last
 // (largest) position that holds it. NaN counts as the extreme, as in numpy. CumSum is a scan: its nest reads the
 // element it stored just before, so its innermost loop stays serial.
-#include <cmath>
-
 #include "ops/reduce.h"
 
 namespace mcc::ops {
@@ -57,19 +55,6 @@ Func lower_arg(const Node& node, Types in, Types) {
              return select(hit, r[0], const_int(arg.last ? 0 : n - 1));
            });
   return b.take();
-}
-
-// Does a come before b in the search for the extreme?
-bool beats(const Tensor& x, i64 a, i64 b, bool largest) {
-  if (is_float(x.type.dtype)) {
-    double p = x.get(a), q = x.get(b);
-    if (std::isnan(p) || std::isnan(q)) return std::isnan(p) && !std::isnan(q);
-    return largest ? p > q : p < q;
-  }
-  i64 p = x.get_int(a), q = x.get_int(b);
-  if (x.type.dtype == DType::u64)
-    return largest ? static_cast<u64>(p) > static_cast<u64>(q) : static_cast<u64>(p) < static_cast<u64>(q);
-  return largest ? p > q : p < q;
 }
 
 void arg_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {

@@ -31,7 +31,7 @@ Expr softplus(Expr x) {
   return max(x, like(x, 0)) + unary(ExprOp::log, tail + like(x, 1));
 }
 
-double softplus(double x) { return std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))) + (x - x); }
+double softplus(double x) { return std::isnan(x) ? x : std::fmax(x, 0) + std::log1p(std::exp(-std::fabs(x))); }
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
@@ -82,10 +82,12 @@ double is_inf(N n, Doubles x) {
   return std::isinf(x[0]) && n.attrs.get_int(x[0] < 0 ? "detect_negative" : "detect_positive", 1) != 0;
 }
 
+// Integers by way of f64, since lambd and bias need not be whole.
 Expr shrink(N n, Exprs x) {
   double lambda = attr(n, "lambd", 0.5), bias = attr(n, "bias", 0);
-  Expr high = select(like(x[0], lambda) < x[0], x[0] - like(x[0], bias), like(x[0], 0));
-  return select(x[0] < like(x[0], -lambda), x[0] + like(x[0], bias), high);
+  Expr value = is_float(x[0].dtype) ? x[0] : loop::cast(DType::f64, x[0]);
+  Expr high = select(like(value, lambda) < value, value - like(value, bias), like(value, 0));
+  return select(value < like(value, -lambda), value + like(value, bias), high);
 }
 
 double shrink(N n, Doubles x) {

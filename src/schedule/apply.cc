@@ -1,4 +1,5 @@
-// A trace on a Func: cut into stages, edit step by step, generate. Pure; the reason of the first illegal step is the result when there is one.
+// A trace on a Func: cut into stages, edit step by step, generate. Pure; the reason of the first illegal step is the
+// result when there is one.
 #include <array>
 
 #include "schedule/generate.h"

@@ -1,9 +1,10 @@
 // Bounds inference: which part of a producer one iteration of its host needs.
 //
-// Every affine access index = c + sum of coefficient * axis, with axis in base .. base + extent - 1, covers exactly the range
-// from its least to its largest value. The union over all readers is taken through the attach tree: a reader that is itself computed at the same
-// or a deeper loop needs, now, what its own readers need. Bases stay affine in the loop variables, extents are numbers. When two
-// accesses differ by more than a number, or an index is not affine, the part cannot be told and the schedule is illegal.
+// Every affine access index = c + sum of coefficient * axis, with axis in base .. base + extent - 1, covers exactly the
+// range from its least to its largest value. The union over all readers is taken through the attach tree: a reader that
+// is itself computed at the same or a deeper loop needs, now, what its own readers need. Bases stay affine in the loop
+// variables, extents are numbers. When two accesses differ by more than a number, or an index is not affine, the part
+// cannot be told and the schedule is illegal.
 #include <algorithm>
 
 #include "schedule/emit.h"
@@ -53,7 +54,8 @@ void range_of(Emitter& e, const Stage& stage, const Env& env, const Lin& index, 
 
 void join(Emitter& e, const Stage& producer, Box& box, size_t dim, const Lin& base, i64 extent) {
   const Lin apart = minus(base, box.base[dim]);
-  if (!apart.is_constant()) return e.illegal(fmt::format("compute_at: accesses to {} do not move together", producer.block));
+  if (!apart.is_constant())
+    return e.illegal(fmt::format("compute_at: accesses to {} do not move together", producer.block));
   const i64 end = std::max(box.extent[dim], apart.c + extent);
   if (apart.c < 0) box.base[dim] = base;
   box.extent[dim] = end - std::min<i64>(apart.c, 0);
@@ -65,7 +67,8 @@ void join_reader(Emitter& e, int producer, int reader, const Env& env, Box& box)
     if (access.buffer != from.store.buffer || !e.why.empty()) return;
     const bool first = box.base.empty();
     for (size_t d = 0; d < access.index.size(); d++) {
-      if (!access.index[d]) return e.illegal(fmt::format("compute_at: {} reads {} at an index that is not affine", to.block, from.block));
+      if (!access.index[d])
+        return e.illegal(fmt::format("compute_at: {} reads {} at an index that is not affine", to.block, from.block));
       Lin base;
       i64 extent = 0;
       range_of(e, to, env, *access.index[d], base, extent);
@@ -106,7 +109,8 @@ Box needed(Emitter& e, int producer, int host) {
       if (e.why.empty()) join_reader(e, producer, reader, env_of(e, reader, part), box);
     }
   }
-  if (e.why.empty() && box.base.size() != stage.store.index.size()) e.illegal(fmt::format("compute_at: nothing reads {}", stage.block));
+  if (e.why.empty() && box.base.size() != stage.store.index.size())
+    e.illegal(fmt::format("compute_at: nothing reads {}", stage.block));
   return box;
 }
 

@@ -1,8 +1,9 @@
 // What the three parts of the generator share: loops (generate.cc), bounds of a producer's part (bounds.cc) and the
 // statements at the leaves (leaf.cc).
 //
-// While loops are emitted, each stage has an environment: every axis is at `base` (affine in the emitted loop variables) with
-// `extent` elements left to enumerate inside. At the leaf all extents are 1 and the bases are the axes' values.
+// While loops are emitted, each stage has an environment: every axis is at `base` (affine in the emitted loop
+// variables) with `extent` elements left to enumerate inside. At the leaf all extents are 1 and the bases are the axes'
+// values.
 #pragma once
 #include <map>
 #include <string>
@@ -26,12 +27,12 @@ struct Access {
 
 struct StageInfo {
   Env env;
-  std::vector<Access> value_loads, init_loads;   // in pre-order of the expression
-  bool plain_value = true, plain_init = true;    // variables occur only inside affine indices
+  std::vector<Access> value_loads, init_loads;  // in pre-order of the expression
+  bool plain_value = true, plain_init = true;   // variables occur only inside affine indices
   std::vector<StoreDim> store;
-  std::vector<std::vector<int>> attached;        // for each loop: the stages computed at it
-  std::vector<int> loop_vars;                    // in the generated Func; -1: not yet used
-  size_t init_at = 0;                            // the loop before which the start value is stored
+  std::vector<std::vector<int>> attached;  // for each loop: the stages computed at it
+  std::vector<int> loop_vars;              // in the generated Func; -1: not yet used
+  size_t init_at = 0;                      // the loop before which the start value is stored
 };
 
 // A part of a buffer.
@@ -42,22 +43,22 @@ struct Box {
 
 // Where accesses of a State buffer go at the moment.
 struct Placed {
-  int buffer = -1;         // in the generated Func; -1: not computed yet
-  std::vector<Lin> base;   // subtracted from indices; empty: nothing is
+  int buffer = -1;        // in the generated Func; -1: not computed yet
+  std::vector<Lin> base;  // subtracted from indices; empty: nothing is
 };
 
 struct Emitter {
   const State& state;
   loop::Func out;
   std::vector<StageInfo> stages;
-  std::vector<Placed> placed;                  // for each State buffer
-  std::vector<std::vector<int>> variants;      // for each State buffer computed at a loop: its buffers in the Func
-  std::vector<std::vector<int>> readers;       // for each State buffer
-  std::map<int, int> outer_vars;               // variables of regions: State -> Func
-  std::vector<i64> var_extent;                 // of the Func's variables, in the copy of the loop being emitted
+  std::vector<Placed> placed;              // for each State buffer
+  std::vector<std::vector<int>> variants;  // for each State buffer computed at a loop: its buffers in the Func
+  std::vector<std::vector<int>> readers;   // for each State buffer
+  std::map<int, int> outer_vars;           // variables of regions: State -> Func
+  std::vector<i64> var_extent;             // of the Func's variables, in the copy of the loop being emitted
   int parallel_depth = 0;
-  int private_buffers = 0;                     // local and reg buffers in use at the moment
-  Reason why;                                  // the first thing found illegal
+  int private_buffers = 0;  // local and reg buffers in use at the moment
+  Reason why;               // the first thing found illegal
 
   void illegal(Reason reason) {
     if (why.empty()) why = std::move(reason);

@@ -1,10 +1,10 @@
 // Emits the loops of all stages.
 //
-// A loop of chunk f over an axis with E elements left becomes a loop of E / f iterations (none when that is 0, no loop when 1),
-// then the rest E % f once more as straight-line tail. Every extent is a number, nothing inside is guarded, and tails are as unrolled and vectorised as
-// the main part. A ragged parallel loop stays one loop: one If on its variable picks main or tail.
-// Before the body of a loop come the stages computed at it, each over just the part that is needed there (bounds.cc). A reduction's
-// start values are stored right before its outermost reduction loop.
+// A loop of chunk f over an axis with E elements left becomes a loop of E / f iterations (none when that is 0, no loop
+// when 1), then the rest E % f once more as straight-line tail. Every extent is a number, nothing inside is guarded,
+// and tails are as unrolled and vectorised as the main part. A ragged parallel loop stays one loop: one If on its
+// variable picks main or tail. Before the body of a loop come the stages computed at it, each over just the part that
+// is needed there (bounds.cc). A reduction's start values are stored right before its outermost reduction loop.
 #include "schedule/generate.h"
 
 #include <algorithm>
@@ -19,7 +19,9 @@ using loop::Stmt;
 
 int new_var(Emitter& e, const std::string& name, i64 extent) {
   std::string unique = name;
-  const auto taken = [&](const std::string& s) { return std::find(e.out.vars.begin(), e.out.vars.end(), s) != e.out.vars.end(); };
+  const auto taken = [&](const std::string& s) {
+    return std::find(e.out.vars.begin(), e.out.vars.end(), s) != e.out.vars.end();
+  };
   for (int n = 1; taken(unique); n++) unique = fmt::format("{}_{}", name, n);
   e.out.vars.push_back(std::move(unique));
   e.var_extent.push_back(extent);
@@ -30,7 +32,8 @@ namespace {
 
 void emit_loops(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out);
 
-// A part of a loop: `count` iterations of `chunk` elements each from the axis' present base on. One loop, or none when count is 1.
+// A part of a loop: `count` iterations of `chunk` elements each from the axis' present base on. One loop, or none when
+// count is 1.
 struct Part {
   i64 count = 0, chunk = 0;
 };
@@ -58,8 +61,8 @@ void enter(Emitter& e, int id, size_t p, bool init, const Lin& at, i64 extent) {
 
 bool is_private(loop::Scope scope) { return scope == loop::Scope::local || scope == loop::Scope::reg; }
 
-// The buffer of a stage computed at a loop, for a part of this shape. Registers need their exact shape, so main and tails have buffers
-// of their own; memory is shared and as large as the largest part.
+// The buffer of a stage computed at a loop, for a part of this shape. Registers need their exact shape, so main and
+// tails have buffers of their own; memory is shared and as large as the largest part.
 int place_buffer(Emitter& e, const Stage& stage, const std::vector<i64>& shape) {
   std::vector<int>& variants = e.variants[static_cast<size_t>(stage.store.buffer)];
   for (int buffer : variants) {
@@ -170,13 +173,14 @@ void emit_cases(Emitter& e, int id, size_t p, size_t end, bool init, std::vector
 size_t parallel_run(Emitter& e, int id, size_t p) {
   const Stage& stage = e.stage(id);
   size_t end = p + 1;
-  while (end < stage.loops.size() && stage.loops[end].kind == LoopKind::parallel && e.info(id).attached[end - 1].empty() &&
-         e.info(id).init_at != end) {
+  while (end < stage.loops.size() && stage.loops[end].kind == LoopKind::parallel &&
+         e.info(id).attached[end - 1].empty() && e.info(id).init_at != end) {
     end++;
   }
   for (size_t i = p; i < end; i++) {
     for (size_t j = i + 1; j < end; j++) {
-      if (stage.loops[i].axis == stage.loops[j].axis) e.illegal(fmt::format("mark: {} and {} are both parallel", stage.loops[i].name, stage.loops[j].name));
+      if (stage.loops[i].axis == stage.loops[j].axis)
+        e.illegal(fmt::format("mark: {} and {} are both parallel", stage.loops[i].name, stage.loops[j].name));
     }
   }
   return end;
@@ -185,8 +189,10 @@ size_t parallel_run(Emitter& e, int id, size_t p) {
 void emit_parallel(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out) {
   const Stage& stage = e.stage(id);
   const size_t end = parallel_run(e, id, p);
-  if (e.parallel_depth > 0) return e.illegal(fmt::format("mark: {} is inside another parallel loop", stage.loops[p].name));
-  if (e.private_buffers > 0) return e.illegal(fmt::format("scope: a buffer of one thread is used in parallel loop {}", stage.loops[p].name));
+  if (e.parallel_depth > 0)
+    return e.illegal(fmt::format("mark: {} is inside another parallel loop", stage.loops[p].name));
+  if (e.private_buffers > 0)
+    return e.illegal(fmt::format("scope: a buffer of one thread is used in parallel loop {}", stage.loops[p].name));
   std::vector<Stmt>* at = &out;
   for (size_t i = p; i < end; i++) {
     const Cut cut = cut_of(e, id, i, init);
@@ -244,7 +250,8 @@ size_t emit_region(Emitter& e, int region, size_t i, std::vector<Stmt>& out) {
       emit_root(e, static_cast<int>(i++), out);
     } else {
       int child = stages[i].region;
-      while (e.state.regions[static_cast<size_t>(child)].parent != region) child = e.state.regions[static_cast<size_t>(child)].parent;
+      while (e.state.regions[static_cast<size_t>(child)].parent != region)
+        child = e.state.regions[static_cast<size_t>(child)].parent;
       const Region& r = e.state.regions[static_cast<size_t>(child)];
       const int var = new_var(e, e.state.vars[static_cast<size_t>(r.var)], r.extent);
       e.outer_vars[r.var] = var;
@@ -264,8 +271,10 @@ void check_vector_loops(Emitter& e, int id) {
   const Stage& stage = e.stage(id);
   for (size_t p = 0; p < stage.loops.size(); p++) {
     if (stage.loops[p].kind != LoopKind::vectorize) continue;
-    if (p + 1 != stage.loops.size()) e.illegal(fmt::format("mark: {} of {} is not innermost", stage.loops[p].name, stage.block));
-    if (!e.info(id).attached[p].empty()) e.illegal(fmt::format("compute_at: a block is computed in vector loop {}", stage.loops[p].name));
+    if (p + 1 != stage.loops.size())
+      e.illegal(fmt::format("mark: {} of {} is not innermost", stage.loops[p].name, stage.block));
+    if (!e.info(id).attached[p].empty())
+      e.illegal(fmt::format("compute_at: a block is computed in vector loop {}", stage.loops[p].name));
   }
 }
 

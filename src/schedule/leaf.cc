@@ -1,5 +1,5 @@
-// The statements at the leaves: expressions with the axes' values put in, indices made relative to where buffers live now, and indices of
-// packed constants turned into packed ones.
+// The statements at the leaves: expressions with the axes' values put in, indices made relative to where buffers live
+// now, and indices of packed constants turned into packed ones.
 #include <functional>
 
 #include "loop/build.h"
@@ -28,7 +28,8 @@ Lin compose(Emitter& e, int stage, const Lin& lin) {
   return value;
 }
 
-// a = quotient * scale + rest with 0 <= rest < scale, for all values of the variables; false when it is not of that form.
+// a = quotient * scale + rest with 0 <= rest < scale, for all values of the variables; false when it is not of that
+// form.
 bool divide(const Emitter& e, const Lin& a, i64 scale, Lin& quotient, Lin& rest) {
   quotient = rest = {};
   for (const auto& [var, coefficient] : a.terms) {
@@ -44,13 +45,15 @@ bool divide(const Emitter& e, const Lin& a, i64 scale, Lin& quotient, Lin& rest)
   return span.min >= 0 && span.max < scale;
 }
 
-std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vector<std::optional<Lin>> source, std::vector<Expr> source_exprs) {
+std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vector<std::optional<Lin>> source,
+                               std::vector<Expr> source_exprs) {
   std::vector<Expr> index;
   for (const loop::PackDim& dim : buffer.pack.dims) {
     const size_t axis = static_cast<size_t>(dim.axis);
     if (!source[axis]) {
       const i64 extent = buffer.pack.source[axis];
-      if (dim.scale != 1 || extent == 0) e.illegal(fmt::format("pack: {} is read at an index that is not affine", buffer.name));
+      if (dim.scale != 1 || extent == 0)
+        e.illegal(fmt::format("pack: {} is read at an index that is not affine", buffer.name));
       index.push_back(std::move(source_exprs[axis]));
       continue;
     }
@@ -83,7 +86,8 @@ struct Builder {
     const Access& access = loads[next++];
     const Placed& placed = e.placed[static_cast<size_t>(access.buffer)];
     const loop::Buffer& buffer = e.state.buffers[static_cast<size_t>(access.buffer)];
-    if (placed.buffer < 0) e.illegal(fmt::format("compute_at: {} reads {} outside the loop", e.stage(stage).block, buffer.name));
+    if (placed.buffer < 0)
+      e.illegal(fmt::format("compute_at: {} reads {} outside the loop", e.stage(stage).block, buffer.name));
     Expr result{ExprOp::load, expr.dtype, placed.buffer, 0, {}};
     std::vector<std::optional<Lin>> lins(access.index.size());
     std::vector<Expr> exprs(access.index.size());
@@ -104,7 +108,8 @@ struct Builder {
   }
 };
 
-Stmt store(Emitter& e, int id, const Expr& value, const std::vector<Access>& loads, bool plain, loop::StoreOp op, std::string block) {
+Stmt store(Emitter& e, int id, const Expr& value, const std::vector<Access>& loads, bool plain, loop::StoreOp op,
+           std::string block) {
   const Stage& stage = e.stage(id);
   Builder builder{e, id, loads};
   loop::Store result;
@@ -143,11 +148,13 @@ Stmt copy_stmt(Emitter& e, const Stmt& stmt, std::map<int, int>& vars) {
     return result;
   };
   if (const loop::Loop* loop = std::get_if<loop::Loop>(&stmt.node)) {
-    if (!vars.count(loop->var)) vars[loop->var] = new_var(e, e.state.vars[static_cast<size_t>(loop->var)], loop->extent);
+    if (!vars.count(loop->var))
+      vars[loop->var] = new_var(e, e.state.vars[static_cast<size_t>(loop->var)], loop->extent);
     return Stmt{loop::Loop{vars[loop->var], loop->extent, loop->kind, copy_all(loop->body)}};
   }
   if (const loop::If* branch = std::get_if<loop::If>(&stmt.node)) {
-    return Stmt{loop::If{copy_expr(e, branch->condition, vars), copy_all(branch->then_body), copy_all(branch->else_body)}};
+    return Stmt{
+        loop::If{copy_expr(e, branch->condition, vars), copy_all(branch->then_body), copy_all(branch->else_body)}};
   }
   loop::Store store = std::get<loop::Store>(stmt.node);
   for (Expr& at : store.index) at = copy_expr(e, at, vars);
@@ -160,12 +167,14 @@ Stmt copy_stmt(Emitter& e, const Stmt& stmt, std::map<int, int>& vars) {
 
 Stmt leaf_store(Emitter& e, int id) {
   const StageInfo& info = e.info(id);
-  return store(e, id, e.stage(id).store.value, info.value_loads, info.plain_value, e.stage(id).store.op, e.stage(id).block);
+  return store(e, id, e.stage(id).store.value, info.value_loads, info.plain_value, e.stage(id).store.op,
+               e.stage(id).block);
 }
 
 Stmt leaf_init(Emitter& e, int id) {
   const StageInfo& info = e.info(id);
-  return store(e, id, *e.stage(id).init, info.init_loads, info.plain_init, loop::StoreOp::assign, e.stage(id).block + ".init");
+  return store(e, id, *e.stage(id).init, info.init_loads, info.plain_init, loop::StoreOp::assign,
+               e.stage(id).block + ".init");
 }
 
 Stmt copy_opaque(Emitter& e, const Stmt& stmt) {

@@ -31,25 +31,17 @@ Lin minus(Lin a, const Lin& b) {
 
 static bool accumulate(const Expr& e, i64 scale, Lin& to) {
   switch (e.op) {
-    case ExprOp::constant:
-      to.c += e.i * scale;
-      return true;
-    case ExprOp::var:
-      add_scaled(to, lin_var(static_cast<int>(e.i)), scale);
-      return true;
-    case ExprOp::add:
-      return accumulate(e.args[0], scale, to) && accumulate(e.args[1], scale, to);
-    case ExprOp::sub:
-      return accumulate(e.args[0], scale, to) && accumulate(e.args[1], -scale, to);
-    case ExprOp::neg:
-      return accumulate(e.args[0], -scale, to);
+    case ExprOp::constant: to.c += e.i * scale; return true;
+    case ExprOp::var: add_scaled(to, lin_var(static_cast<int>(e.i)), scale); return true;
+    case ExprOp::add: return accumulate(e.args[0], scale, to) && accumulate(e.args[1], scale, to);
+    case ExprOp::sub: return accumulate(e.args[0], scale, to) && accumulate(e.args[1], -scale, to);
+    case ExprOp::neg: return accumulate(e.args[0], -scale, to);
     case ExprOp::mul: {
       const bool left = e.args[0].op == ExprOp::constant;
       const Expr& factor = e.args[left ? 0 : 1];
       return factor.op == ExprOp::constant && accumulate(e.args[left ? 1 : 0], scale * factor.i, to);
     }
-    default:
-      return false;
+    default: return false;
   }
 }
 

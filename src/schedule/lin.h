@@ -1,5 +1,6 @@
-// Small affine integer expressions: constant + sum of coefficient * variable. The generator computes every buffer index in this form,
-// because composing, subtracting and bounding them is a few additions, where rewriting Expr trees would dominate apply().
+// Small affine integer expressions: constant + sum of coefficient * variable. The generator computes every buffer index
+// in this form, because composing, subtracting and bounding them is a few additions, where rewriting Expr trees would
+// dominate apply().
 #pragma once
 #include <functional>
 #include <optional>

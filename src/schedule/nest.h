@@ -1,5 +1,6 @@
-// What a scheduled Func does, statement by statement, in numbers: the loops around each store, its arithmetic, and each memory access as
-// strides over those loops. The analytic model and the cost model's features are computed from this and nothing else.
+// What a scheduled Func does, statement by statement, in numbers: the loops around each store, its arithmetic, and each
+// memory access as strides over those loops. The analytic model and the cost model's features are computed from this
+// and nothing else.
 #pragma once
 #include <vector>
 
@@ -18,22 +19,23 @@ struct NestAccess {
   loop::Scope scope = loop::Scope::temp;
   i64 element_bytes = 4;
   bool is_store = false;
-  bool affine = true;                         // else the strides are unknown: treated as random access
-  std::vector<i64> stride;                    // elements, for each enclosing loop
-  std::vector<std::vector<i64>> dim_stride;   // for each dimension and enclosing loop
-  std::vector<i64> dim_extent;                // the buffer's shape
+  bool affine = true;                        // else the strides are unknown: treated as random access
+  std::vector<i64> stride;                   // elements, for each enclosing loop
+  std::vector<std::vector<i64>> dim_stride;  // for each dimension and enclosing loop
+  std::vector<i64> dim_extent;               // the buffer's shape
 };
 
 struct NestStore {
   const loop::Store* store = nullptr;
-  std::vector<NestLoop> loops;                // outermost first
-  double weight = 1;                          // share of the iterations that run it (Ifs)
-  double adds = 0, muls = 0, fmas = 0, divs = 0, specials = 0, int_ops = 0, selects = 0;  // of one iteration; specials: exp, sqrt, ...
+  std::vector<NestLoop> loops;  // outermost first
+  double weight = 1;            // share of the iterations that run it (Ifs)
+  double adds = 0, muls = 0, fmas = 0, divs = 0, specials = 0, int_ops = 0,
+         selects = 0;  // of one iteration; specials: exp, sqrt, ...
   bool accumulates = false;
-  std::vector<NestAccess> accesses;           // loads of the value, and the store itself last
+  std::vector<NestAccess> accesses;  // loads of the value, and the store itself last
 
-  double iterations() const;                  // of the store, scalar, weight included
-  int vector_loop() const;                    // index in loops, or -1
+  double iterations() const;  // of the store, scalar, weight included
+  int vector_loop() const;    // index in loops, or -1
   // First loop of the run of unrolled and vectorized loops that ends innermost: what lies inside is straight-line code.
   int straight_from() const;
 };

@@ -1,5 +1,6 @@
 // The space of schedules of a task. Rules (schedule/rules/) look at the Func's blocks and write sketches: lists of
-// steps whose numbers are open knobs. Decisions live beside the steps, so a mutation is "change one knob" and the space can be counted.
+// steps whose numbers are open knobs. Decisions live beside the steps, so a mutation is "change one knob" and the space
+// can be counted.
 #pragma once
 #include <optional>
 #include <string>
@@ -11,15 +12,16 @@
 
 namespace mcc {
 
-// A decision. Its value is an index into `options` (numeric meaning: tile sizes in ascending order, depths, ...; for the choice
-// of alternatives 0..n-1). Neighbouring options are similar, which is what coordinate descent moves along.
+// A decision. Its value is an index into `options` (numeric meaning: tile sizes in ascending order, depths, ...; for
+// the choice of alternatives 0..n-1). Neighbouring options are similar, which is what coordinate descent moves along.
 struct Knob {
-  std::string name;            // "conv register tile", "conv m cache"
+  std::string name;  // "conv register tile", "conv m cache"
   std::vector<i64> options;
   bool operator==(const Knob&) const = default;
 };
 
-// Steps that a knob decides: alternatives[value], each a (possibly empty) list of steps. knob < 0: alternatives[0] always.
+// Steps that a knob decides: alternatives[value], each a (possibly empty) list of steps. knob < 0: alternatives[0]
+// always.
 struct OpenStep {
   int knob = -1;
   std::vector<std::vector<Step>> alternatives;
@@ -37,21 +39,25 @@ struct Candidate {
   bool operator==(const Candidate&) const = default;
 };
 
-std::vector<Sketch> sketches(const Task& task);          // at least one; deterministic
-double space_size(const std::vector<Sketch>& space);     // number of candidates
+std::vector<Sketch> sketches(const Task& task);       // at least one; deterministic
+double space_size(const std::vector<Sketch>& space);  // number of candidates
 Trace resolve(const Sketch& sketch, const Candidate& candidate);
 
 Candidate random_candidate(const std::vector<Sketch>& space, Rng& rng);
-Candidate mutate(const std::vector<Sketch>& space, const Candidate& from, Rng& rng);               // one knob changed
-std::optional<Candidate> crossover(const std::vector<Sketch>& space, const Candidate& a, const Candidate& b, Rng& rng);  // same sketch only
-std::vector<Candidate> neighbours(const std::vector<Sketch>& space, const Candidate& from);        // one knob, one option away
-// The candidate of this space whose trace equals (else is nearest to) a logged trace; nothing if the sketch structure differs.
+Candidate mutate(const std::vector<Sketch>& space, const Candidate& from, Rng& rng);  // one knob changed
+std::optional<Candidate> crossover(const std::vector<Sketch>& space, const Candidate& a, const Candidate& b,
+                                   Rng& rng);  // same sketch only
+std::vector<Candidate> neighbours(const std::vector<Sketch>& space,
+                                  const Candidate& from);  // one knob, one option away
+// The candidate of this space whose trace equals (else is nearest to) a logged trace; nothing if the sketch structure
+// differs.
 std::optional<Candidate> find_candidate(const std::vector<Sketch>& space, const Trace& trace);
 
 // Good without any search: what an untuned compile ships. Always applies.
 Trace default_trace(const Task& task);
 
-// Checks of a scheduled Func against the target, before any compile: registers, code size after unrolling, local memory. "" or why not.
+// Checks of a scheduled Func against the target, before any compile: registers, code size after unrolling, local
+// memory. "" or why not.
 std::string check_scheduled(const loop::Func& func, const Target& target);
 
 }  // namespace mcc

@@ -1,7 +1,8 @@
 // Algorithm form -> State: finds the nests, tells regions from nests and conforming nests from opaque ones.
 //
-// A nest conforms when its store's index is a list of distinct loop variables (plus constants) and plain constants, and when it
-// either assigns once to each element (no reduction axis) or accumulates. It may read its own buffer only at the element that it writes.
+// A nest conforms when its store's index is a list of distinct loop variables (plus constants) and plain constants, and
+// when it either assigns once to each element (no reduction axis) or accumulates. It may read its own buffer only at
+// the element that it writes.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -22,7 +23,7 @@ namespace {
 
 struct Nest {
   std::vector<const Loop*> loops;
-  const Store* store = nullptr;           // of a perfect nest
+  const Store* store = nullptr;             // of a perfect nest
   const std::vector<Stmt>* body = nullptr;  // of a loop that holds several statements
 };
 
@@ -58,7 +59,8 @@ bool conforms(const Nest& nest) {
     if (!lin || lin->terms.size() > 1) return false;
     if (lin->terms.empty()) continue;
     const auto& [var, coefficient] = lin->terms[0];
-    const bool own = std::any_of(nest.loops.begin(), nest.loops.end(), [v = var](const Loop* l) { return l->var == v; });
+    const bool own =
+        std::any_of(nest.loops.begin(), nest.loops.end(), [v = var](const Loop* l) { return l->var == v; });
     if (!own || coefficient != 1 || !used.insert(var).second) return false;
   }
   if (!reads_only_own_element(store)) return false;
@@ -71,7 +73,9 @@ bool conforms(const Nest& nest) {
 }
 
 void collect_accesses(const Stmt& stmt, std::set<int>& reads, std::set<int>& writes, std::string& block) {
-  const auto expr = [&](const Expr& e) { loop::for_each_load(e, [&](const Expr& load) { reads.insert(static_cast<int>(load.i)); }); };
+  const auto expr = [&](const Expr& e) {
+    loop::for_each_load(e, [&](const Expr& load) { reads.insert(static_cast<int>(load.i)); });
+  };
   if (const Loop* loop = std::get_if<Loop>(&stmt.node)) {
     for (const Stmt& s : loop->body) collect_accesses(s, reads, writes, block);
   } else if (const Store* store = std::get_if<Store>(&stmt.node)) {
@@ -119,9 +123,11 @@ Stage nest_stage(const State& state, const Nest& nest, int region) {
   return stage;
 }
 
-// The start value of `init` in terms of `main`'s axes; nothing when init does not cover exactly what main accumulates into.
+// The start value of `init` in terms of `main`'s axes; nothing when init does not cover exactly what main accumulates
+// into.
 std::optional<Expr> init_value(const Stage& init, const Stage& main) {
-  if (init.opaque || main.opaque || init.region != main.region || init.block != main.block + ".init") return std::nullopt;
+  if (init.opaque || main.opaque || init.region != main.region || init.block != main.block + ".init")
+    return std::nullopt;
   if (init.store.buffer != main.store.buffer || init.store.op != loop::StoreOp::assign) return std::nullopt;
   if (main.store.op == loop::StoreOp::assign) return std::nullopt;
   const std::vector<StoreDim> from = store_dims(init), to = store_dims(main);

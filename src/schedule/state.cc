@@ -50,7 +50,9 @@ static bool loads_from(const loop::Expr& e, int buffer) {
   return std::any_of(e.args.begin(), e.args.end(), [&](const loop::Expr& arg) { return loads_from(arg, buffer); });
 }
 
-static bool contains(const std::vector<int>& list, int item) { return std::find(list.begin(), list.end(), item) != list.end(); }
+static bool contains(const std::vector<int>& list, int item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
 
 bool reads(const Stage& stage, int buffer) {
   if (stage.opaque) return contains(stage.opaque_reads, buffer);
@@ -64,7 +66,8 @@ bool writes(const Stage& stage, int buffer) {
 std::vector<int> readers(const State& state, int buffer) {
   std::vector<int> found;
   for (size_t i = 0; i < state.stages.size(); i++) {
-    if (state.stages[i].place != Stage::Place::inlined && reads(state.stages[i], buffer)) found.push_back(static_cast<int>(i));
+    if (state.stages[i].place != Stage::Place::inlined && reads(state.stages[i], buffer))
+      found.push_back(static_cast<int>(i));
   }
   return found;
 }

@@ -1,13 +1,14 @@
 // A Func between algorithm form and scheduled form: what steps edit and what the generator turns into loops again.
 //
-// State cuts the Func into stages, one for each block. A stage is one Store over *axes* (its loops in algorithm form) and the
-// *loops* that will enumerate them. A reduction's "<block>.init" is no stage of its own: it is the stage's `init` value. Each loop
-// walks one axis in steps of `chunk` (the product of the factors split off inside it), so a loop needs no extent:
-// the generator derives it from what is left of the axis at that point, and that is how ragged extents and parts of a
-// producer cost nothing extra. Invariant: of two loops of one axis, the outer one has the larger chunk.
+// State cuts the Func into stages, one for each block. A stage is one Store over *axes* (its loops in algorithm form)
+// and the *loops* that will enumerate them. A reduction's "<block>.init" is no stage of its own: it is the stage's
+// `init` value. Each loop walks one axis in steps of `chunk` (the product of the factors split off inside it), so a
+// loop needs no extent: the generator derives it from what is left of the axis at that point, and that is how ragged
+// extents and parts of a producer cost nothing extra. Invariant: of two loops of one axis, the outer one has the larger
+// chunk.
 //
-// Loops that hold several nests (recurrences) are regions: fixed, around the stages inside. Nests that are not in algorithm form
-// (scans, scatters, branches) are opaque stages: kept as they are.
+// Loops that hold several nests (recurrences) are regions: fixed, around the stages inside. Nests that are not in
+// algorithm form (scans, scatters, branches) are opaque stages: kept as they are.
 #pragma once
 #include <optional>
 #include <string>
@@ -29,7 +30,8 @@ struct Axis {
 struct LoopSpec {
   std::string name;
   int axis = 0;
-  int lane = -1;  // a second axis that this loop walks in step (rfactor: the part of a reduction axis that became spatial)
+  int lane =
+      -1;  // a second axis that this loop walks in step (rfactor: the part of a reduction axis that became spatial)
   i64 chunk = 1;  // elements of the axis in one iteration
   loop::LoopKind kind = loop::LoopKind::serial;
 };
@@ -44,7 +46,7 @@ struct Stage {
 
   enum class Place : u8 { root, at, inlined };
   Place place = Place::root;
-  int at_stage = -1;    // place at: the host stage and its loop
+  int at_stage = -1;  // place at: the host stage and its loop
   std::string at_loop;
   loop::Scope scope = loop::Scope::local;  // of its buffer when placed at a loop
 
@@ -69,16 +71,17 @@ struct State {
 
 State make_state(const loop::Func& func);
 
-// --- look-ups -----------------------------------------------------------------------------------------------------------
-int find_stage(const State& state, const std::string& block);   // -1 if none
-int find_loop(const Stage& stage, const std::string& name);     // index in loops; -1
-int find_axis(const Stage& stage, int var);                     // index in axes; -1
-int find_buffer(const State& state, const std::string& name);   // -1
-bool is_reduction(const Stage& stage);                          // has a reduction axis
+// --- look-ups
+// -----------------------------------------------------------------------------------------------------------
+int find_stage(const State& state, const std::string& block);  // -1 if none
+int find_loop(const Stage& stage, const std::string& name);    // index in loops; -1
+int find_axis(const Stage& stage, int var);                    // index in axes; -1
+int find_buffer(const State& state, const std::string& name);  // -1
+bool is_reduction(const Stage& stage);                         // has a reduction axis
 bool is_reduction_loop(const Stage& stage, const LoopSpec& loop);
 bool reads(const Stage& stage, int buffer);
 bool writes(const Stage& stage, int buffer);
-std::vector<int> readers(const State& state, int buffer);       // stages that are not inlined
+std::vector<int> readers(const State& state, int buffer);  // stages that are not inlined
 bool sole_writer(const State& state, int stage);
 // One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant.
 struct StoreDim {
@@ -87,9 +90,11 @@ struct StoreDim {
 };
 std::vector<StoreDim> store_dims(const Stage& stage);
 
-// --- edits ----------------------------------------------------------------------------------------------------------------
+// --- edits
+// ----------------------------------------------------------------------------------------------------------------
 int insert_stage(State& state, int before, Stage stage);  // returns its index; hosts of other stages are renumbered
-// May the computation of stage `from` happen just before stage `to` instead? (Hazards on the buffers it reads and writes.)
+// May the computation of stage `from` happen just before stage `to` instead? (Hazards on the buffers it reads and
+// writes.)
 Reason may_move(const State& state, int from, int to);
 // Whether stage index is one a step may edit; else why not. `what` is the step's name.
 Reason schedulable(const State& state, const std::string& block, std::string_view what);

@@ -1,4 +1,5 @@
-// The steps, one function each: a small edit of State, or the reason why it is illegal (State is then in no defined state).
+// The steps, one function each: a small edit of State, or the reason why it is illegal (State is then in no defined
+// state).
 #pragma once
 #include "schedule/state.h"
 #include "schedule/trace.h"

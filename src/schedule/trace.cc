@@ -1,4 +1,5 @@
-// Steps as text: `kind block words... [ints]`, one table row for each kind. Equal traces have equal text, and the text parses back.
+// Steps as text: `kind block words... [ints]`, one table row for each kind. Equal traces have equal text, and the text
+// parses back.
 #include "schedule/trace.h"
 
 #include <array>
@@ -41,11 +42,13 @@ std::string ints_text(const Step& step) {
 }
 
 std::vector<i64> parse_ints(std::string_view text, StepKind kind, std::string_view whole) {
-  if (text.size() < 2 || text.front() != '[' || text.back() != ']') fail("step '{}': expected a [list] at its end", whole);
+  if (text.size() < 2 || text.front() != '[' || text.back() != ']')
+    fail("step '{}': expected a [list] at its end", whole);
   std::vector<i64> ints;
   for (const std::string& item : split(text.substr(1, text.size() - 2), ',')) {
     const std::vector<std::string> parts = split(item, ':');
-    if (parts.size() != (kind == StepKind::pack ? 2u : 1u)) fail("step '{}': '{}' is not an item of its list", whole, item);
+    if (parts.size() != (kind == StepKind::pack ? 2u : 1u))
+      fail("step '{}': '{}' is not an item of its list", whole, item);
     for (const std::string& part : parts) {
       const std::optional<i64> value = to_i64(part);
       if (!value) fail("step '{}': '{}' is not an integer", whole, part);

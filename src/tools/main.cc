@@ -22,6 +22,7 @@ int cmd_targets(const Args& args);
 constexpr Command kCommands[] = {
     {"compile", "makes the artifact of a model from a tuning log, measuring nothing", cmd_compile},
     {"log", "shows, merges, exports and imports tuning logs", cmd_log},
+    {"opt", "runs one stage of the compiler from text to text", cmd_opt},
     {"run", "runs an artifact and times it", cmd_run},
     {"targets", "lists the known targets", cmd_targets},
     {"tune", "finds the fastest program for a model on a target, by measuring", cmd_tune},

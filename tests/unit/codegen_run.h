@@ -44,7 +44,7 @@ class Library {
     const ProcessResult built = run_process({"cc", "-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Werror",
                                              "-shared", "-fPIC", "-o", shared, source, "-lm"},
                                             60);
-    if (built.exit_code != 0) throw JobError("cc: " + built.err + c_source);
+    if (built.exit_code != 0) throw JobError("cc: " + built.err);
     open(shared);
   }
   ~Library() { dlclose(handle_); }

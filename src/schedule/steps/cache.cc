@@ -1,6 +1,7 @@
-// cache_write BLOCK: the block writes a new buffer; the new block BLOCK.out, right after it, copies that to the old buffer.
-// cache_read BLOCK BUFFER [order]: the block reads a copy of the buffer, whose dimension d is the source's dimension order[d];
-// the new block BLOCK.BUFFER, right before it, makes the copy. Both are only useful with compute_at.
+// cache_write BLOCK: the block writes a new buffer; the new block BLOCK.out, right after it, copies that to the old
+// buffer. cache_read BLOCK BUFFER [order]: the block reads a copy of the buffer, whose dimension d is the source's
+// dimension order[d]; the new block BLOCK.BUFFER, right before it, makes the copy. Both are only useful with
+// compute_at.
 #include <algorithm>
 #include <map>
 
@@ -37,11 +38,13 @@ Reason step_cache_write(State& state, const Step& step) {
   const int id = find_stage(state, step.block);
   const int old_buffer = state.stages[static_cast<size_t>(id)].store.buffer;
   if (!sole_writer(state, id)) return fmt::format("cache_write: {} is not alone in writing its buffer", step.block);
-  if (reads(state.stages[static_cast<size_t>(id)], old_buffer)) return fmt::format("cache_write: {} reads its own buffer", step.block);
+  if (reads(state.stages[static_cast<size_t>(id)], old_buffer))
+    return fmt::format("cache_write: {} reads its own buffer", step.block);
   const loop::Buffer old = state.buffers[static_cast<size_t>(old_buffer)];
   const int cache = new_buffer(state, old.name + ".cache", old.dtype, old.shape);
   Stage& stage = state.stages[static_cast<size_t>(id)];
-  if (stage.store.op != loop::StoreOp::assign && !stage.init) return fmt::format("cache_write: {} accumulates into what was there", step.block);
+  if (stage.store.op != loop::StoreOp::assign && !stage.init)
+    return fmt::format("cache_write: {} accumulates into what was there", step.block);
   Stage copy;
   copy.block = step.block + ".out";
   copy.region = stage.region;
@@ -76,8 +79,10 @@ Reason step_cache_read(State& state, const Step& step) {
   }
   if (sorted.size() != rank) return fmt::format("cache_read: {} has {} dimensions", source.name, rank);
   const int id = find_stage(state, step.block);
-  if (!reads(state.stages[static_cast<size_t>(id)], source_id)) return fmt::format("cache_read: {} does not read {}", step.block, source.name);
-  if (writes(state.stages[static_cast<size_t>(id)], source_id)) return fmt::format("cache_read: {} writes {}", step.block, source.name);
+  if (!reads(state.stages[static_cast<size_t>(id)], source_id))
+    return fmt::format("cache_read: {} does not read {}", step.block, source.name);
+  if (writes(state.stages[static_cast<size_t>(id)], source_id))
+    return fmt::format("cache_read: {} writes {}", step.block, source.name);
   if (!source.pack.dims.empty()) return fmt::format("cache_read: {} is packed", source.name);
 
   Stage copy;
@@ -92,7 +97,8 @@ Reason step_cache_read(State& state, const Step& step) {
     shape.push_back(extent);
   }
   const int cache = new_buffer(state, source.name + ".copy", source.dtype, std::move(shape));
-  copy.store = {cache, std::move(to), loop::load(source, source_id, std::move(from)), loop::StoreOp::assign, copy.block};
+  copy.store = {cache, std::move(to), loop::load(source, source_id, std::move(from)), loop::StoreOp::assign,
+                copy.block};
   Stage& stage = state.stages[static_cast<size_t>(id)];
   const auto redirect = [&](const loop::Expr& load) {
     if (load.i != source_id) return load;

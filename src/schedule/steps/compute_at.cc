@@ -1,6 +1,6 @@
-// compute_at BLOCK HOST LOOP: each iteration of HOST's loop first computes the part of BLOCK that it needs, into a buffer of
-// that size. How large the part is, and whether it can be told, comes out when the loops are generated (bounds.cc).
-// scope BLOCK reg|local|temp: where that buffer lives.
+// compute_at BLOCK HOST LOOP: each iteration of HOST's loop first computes the part of BLOCK that it needs, into a
+// buffer of that size. How large the part is, and whether it can be told, comes out when the loops are generated
+// (bounds.cc). scope BLOCK reg|local|temp: where that buffer lives.
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -12,7 +12,8 @@ Reason step_compute_at(State& state, const Step& step) {
   Stage& stage = state.stages[static_cast<size_t>(id)];
   const Stage& host = state.stages[static_cast<size_t>(host_id)];
   if (host_id <= id) return fmt::format("compute_at: {} does not come after {}", host.block, stage.block);
-  if (find_loop(host, step.loops.at(1)) < 0) return fmt::format("compute_at: block {} has no loop {}", host.block, step.loops[1]);
+  if (find_loop(host, step.loops.at(1)) < 0)
+    return fmt::format("compute_at: block {} has no loop {}", host.block, step.loops[1]);
   const int buffer = stage.store.buffer;
   if (state.buffers[static_cast<size_t>(buffer)].scope != loop::Scope::temp) {
     return fmt::format("compute_at: {} writes an output", stage.block);

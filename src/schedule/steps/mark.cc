@@ -1,8 +1,9 @@
 // mark BLOCK LOOP KIND: how a loop runs. Whether the marked loops nest legally is known only when all steps are done
 // (generate.cc); here: a parallel loop must not carry a reduction.
 //
-// The outermost loop of an opaque block, or of a region, may be marked parallel when its iterations are provably independent: every access to
-// a buffer that is written in it uses the loop's plain variable in one and the same dimension.
+// The outermost loop of an opaque block, or of a region, may be marked parallel when its iterations are provably
+// independent: every access to a buffer that is written in it uses the loop's plain variable in one and the same
+// dimension.
 #include <functional>
 #include <map>
 #include <set>
@@ -72,11 +73,13 @@ bool independent(const std::vector<Access>& accesses, int var) {
 
 Reason mark_opaque(Stage& stage, const Step& step, const std::vector<std::string>& vars) {
   loop::Loop* loop = std::get_if<loop::Loop>(&stage.opaque->node);
-  if (!loop || vars[static_cast<size_t>(loop->var)] != step.loops[0]) return "mark: only the outermost loop of such a block can be marked";
+  if (!loop || vars[static_cast<size_t>(loop->var)] != step.loops[0])
+    return "mark: only the outermost loop of such a block can be marked";
   if (step.loops[1] != "parallel") return "mark: such a block can only be marked parallel";
   std::vector<Access> accesses;
   collect(*stage.opaque, accesses);
-  if (!independent(accesses, loop->var)) return fmt::format("mark: iterations of {} may depend on each other", step.loops[0]);
+  if (!independent(accesses, loop->var))
+    return fmt::format("mark: iterations of {} may depend on each other", step.loops[0]);
   loop->kind = loop::LoopKind::parallel;
   return "";
 }
@@ -88,7 +91,8 @@ bool in_region(const State& state, int region, int outer) {
 
 Reason mark_region(State& state, int region, const Step& step) {
   Region& r = state.regions[static_cast<size_t>(region)];
-  if (r.parent >= 0 || step.loops[1] != "parallel") return "mark: only the outermost loop around blocks, and only parallel";
+  if (r.parent >= 0 || step.loops[1] != "parallel")
+    return "mark: only the outermost loop around blocks, and only parallel";
   std::vector<Access> accesses;
   for (Stage& stage : state.stages) {
     if (!in_region(state, stage.region, region)) continue;
@@ -100,7 +104,8 @@ Reason mark_region(State& state, int region, const Step& step) {
     if (stage.init) collect(*stage.init, accesses);
     accesses.push_back({stage.store.buffer, &stage.store.index, true});
   }
-  if (!independent(accesses, r.var)) return fmt::format("mark: iterations of {} may depend on each other", step.loops[0]);
+  if (!independent(accesses, r.var))
+    return fmt::format("mark: iterations of {} may depend on each other", step.loops[0]);
   r.kind = loop::LoopKind::parallel;
   return "";
 }
@@ -114,7 +119,8 @@ Reason step_mark(State& state, const Step& step) {
   const std::optional<loop::LoopKind> kind = kind_from(step.loops.at(1));
   if (!kind) return fmt::format("mark: '{}' is no kind of loop", step.loops[1]);
   for (int r = stage.region; r >= 0; r = state.regions[static_cast<size_t>(r)].parent) {
-    if (state.vars[static_cast<size_t>(state.regions[static_cast<size_t>(r)].var)] == step.loops[0]) return mark_region(state, r, step);
+    if (state.vars[static_cast<size_t>(state.regions[static_cast<size_t>(r)].var)] == step.loops[0])
+      return mark_region(state, r, step);
   }
   if (stage.opaque) return mark_opaque(stage, step, state.vars);
   if (Reason why = schedulable(state, step.block, "mark"); !why.empty()) return why;

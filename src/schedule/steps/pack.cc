@@ -1,6 +1,6 @@
-// pack BLOCK BUFFER [axis:scale,..]: a constant is re-laid at compile time in the order in which the kernel reads it (loop.h, Pack).
-// Expressions keep the source's index; the generator turns it into the packed one, which must come out without a division:
-// the loops have to be split in the blocks of the packing.
+// pack BLOCK BUFFER [axis:scale,..]: a constant is re-laid at compile time in the order in which the kernel reads it
+// (loop.h, Pack). Expressions keep the source's index; the generator turns it into the packed one, which must come out
+// without a division: the loops have to be split in the blocks of the packing.
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -16,13 +16,15 @@ Reason step_pack(State& state, const Step& step) {
     return fmt::format("pack: {} does not read {}", step.block, buffer.name);
   }
   for (const Stage& stage : state.stages) {
-    if (stage.opaque && reads(stage, id)) return fmt::format("pack: {} is also read by {}, which is left as it is", buffer.name, stage.block);
+    if (stage.opaque && reads(stage, id))
+      return fmt::format("pack: {} is also read by {}, which is left as it is", buffer.name, stage.block);
   }
   loop::Pack pack;
   pack.source = buffer.shape;
   for (size_t i = 0; i + 1 < step.ints.size(); i += 2) {
     const i64 axis = step.ints[i], scale = step.ints[i + 1];
-    if (axis < 0 || axis >= static_cast<i64>(buffer.shape.size()) || scale < 1) return "pack: a dimension is out of range";
+    if (axis < 0 || axis >= static_cast<i64>(buffer.shape.size()) || scale < 1)
+      return "pack: a dimension is out of range";
     pack.dims.push_back({static_cast<int>(axis), scale});
   }
   Shape shape(pack.dims.size());
@@ -31,7 +33,8 @@ Reason step_pack(State& state, const Step& step) {
     for (size_t d = 0; d < pack.dims.size(); d++) {
       if (pack.dims[d].axis != static_cast<int>(axis)) continue;
       const i64 scale = pack.dims[d].scale;
-      if (outer != 0 && (scale >= outer || outer % scale != 0)) return "pack: the scales of an axis must divide each other, largest first";
+      if (outer != 0 && (scale >= outer || outer % scale != 0))
+        return "pack: the scales of an axis must divide each other, largest first";
       shape[d] = outer == 0 ? ceil_div(buffer.shape[axis], scale) : outer / scale;
       outer = scale;
     }

@@ -1,7 +1,7 @@
-// rfactor BLOCK LOOP: the reduction over LOOP (and the loops of its axis inside it) happens last, so that everything before has independent partial results:
-// the lanes of a vector, several accumulators, blocks of a long sum. The new block BLOCK.rf, right before BLOCK, has BLOCK's
-// loops and one more dimension in its buffer, the loop's value; BLOCK then reduces that dimension, by a loop of the same name.
-// Floating-point sums are reassociated, as loop.h allows.
+// rfactor BLOCK LOOP: the reduction over LOOP (and the loops of its axis inside it) happens last, so that everything
+// before has independent partial results: the lanes of a vector, several accumulators, blocks of a long sum. The new
+// block BLOCK.rf, right before BLOCK, has BLOCK's loops and one more dimension in its buffer, the loop's value; BLOCK
+// then reduces that dimension, by a loop of the same name. Floating-point sums are reassociated, as loop.h allows.
 #include "loop/build.h"
 #include "loop/ir.h"
 #include "schedule/steps.h"
@@ -43,7 +43,8 @@ Stage last_stage(State& state, const Stage& partial, const Stage& old, const std
   }
   if (last.init) last.init = loop::substitute(*last.init, rename);
   from.push_back(add(lane, lanes, true));
-  last.store.value = loop::load(state.buffers[static_cast<size_t>(partial.store.buffer)], partial.store.buffer, std::move(from));
+  last.store.value =
+      loop::load(state.buffers[static_cast<size_t>(partial.store.buffer)], partial.store.buffer, std::move(from));
   return last;
 }
 
@@ -60,12 +61,15 @@ Reason step_rfactor(State& state, const Step& step) {
     return fmt::format("rfactor: {} is no reduction loop", kept.name);
   }
   for (const Stage& other : state.stages) {
-    if (other.place == Stage::Place::at && other.at_stage == id) return fmt::format("rfactor: {} is computed inside {}", other.block, step.block);
+    if (other.place == Stage::Place::at && other.at_stage == id)
+      return fmt::format("rfactor: {} is computed inside {}", other.block, step.block);
   }
   const Axis& axis = old.axes[static_cast<size_t>(kept.axis)];
-  i64 lanes = axis.extent;  // of the loop and those of its axis inside it: what the next outer loop of the axis leaves over
+  i64 lanes =
+      axis.extent;  // of the loop and those of its axis inside it: what the next outer loop of the axis leaves over
   for (int i = 0; i < at; i++) {
-    if (old.loops[static_cast<size_t>(i)].axis == kept.axis) lanes = std::min(lanes, old.loops[static_cast<size_t>(i)].chunk);
+    if (old.loops[static_cast<size_t>(i)].axis == kept.axis)
+      lanes = std::min(lanes, old.loops[static_cast<size_t>(i)].chunk);
   }
 
   Stage partial = old;
@@ -73,8 +77,8 @@ Reason step_rfactor(State& state, const Step& step) {
   partial.store.block = partial.block;
   const int lane_axis = static_cast<int>(partial.axes.size());
   partial.axes.push_back({kept.name, new_var(state, kept.name), lanes, false});
-  for (LoopSpec& loop : partial.loops) {
-    if (loop.axis == kept.axis && loop.chunk <= kept.chunk) loop.lane = lane_axis;
+  for (size_t i = static_cast<size_t>(at); i < partial.loops.size(); i++) {
+    if (partial.loops[i].axis == kept.axis) partial.loops[i].lane = lane_axis;
   }
   loop::Buffer buffer = state.buffers[static_cast<size_t>(old.store.buffer)];
   buffer.name += ".rf";

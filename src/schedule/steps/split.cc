@@ -22,7 +22,8 @@ Reason step_split(State& state, const Step& step) {
     chunk *= factor;
   }
   for (Stage& other : state.stages) {  // "one iteration of m" stays one value of m: the innermost part
-    if (other.place == Stage::Place::at && other.at_stage == stage_id && other.at_loop == old.name) other.at_loop = parts.back().name;
+    if (other.place == Stage::Place::at && other.at_stage == stage_id && other.at_loop == old.name)
+      other.at_loop = parts.back().name;
   }
   stage.loops.erase(stage.loops.begin() + at);
   stage.loops.insert(stage.loops.begin() + at, parts.begin(), parts.end());

@@ -1,0 +1,63 @@
+// The schedule without any search. The rules prefer a choice for each knob; for those that depend on caches and threads
+// (all but the register tile, which has its own estimate) a few rounds of descent with the analytic model improve it.
+// The result is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain
+// loops, which always apply.
+#include "loop/ir.h"
+#include "schedule/analytic.h"
+#include "schedule/sketches.h"
+
+namespace mcc {
+
+namespace {
+
+constexpr int kMostEvaluations = 300;
+constexpr double kWorthChanging = 0.98;
+
+struct Scored {
+  bool legal = false;
+  double seconds = 0;
+};
+
+Scored score(const Task& task, const Sketch& sketch, const std::vector<int>& choices) {
+  const Applied applied = mcc::apply(task.func, resolve(sketch, {0, choices}));
+  if (!applied.func || !check_scheduled(*applied.func, task.target).empty()) return {};
+  return {true, analytic_seconds(*applied.func, task.target)};
+}
+
+void descend(const Task& task, const Sketch& sketch, std::vector<int>& choices, double seconds) {
+  int evaluations = 0;
+  for (int round = 0; round < 2; round++) {
+    bool changed = false;
+    for (size_t k = 0; k < sketch.knobs.size(); k++) {
+      if (sketch.knobs[k].name.ends_with("register tile")) continue;
+      const int before = choices[k];
+      int best = before;
+      for (int option = 0; option < static_cast<int>(sketch.knobs[k].options.size()); option++) {
+        if (option == before) continue;
+        if (evaluations++ >= kMostEvaluations) break;
+        choices[k] = option;
+        const Scored scored = score(task, sketch, choices);
+        if (scored.legal && scored.seconds < seconds * kWorthChanging) seconds = scored.seconds, best = option;
+      }
+      choices[k] = best;
+      changed = changed || best != before;
+    }
+    if (!changed) return;
+  }
+}
+
+}  // namespace
+
+Trace default_trace(const Task& task) {
+  for (schedule::PreferredSketch& preferred : schedule::preferred_sketches(task)) {
+    const Scored start = score(task, preferred.sketch, preferred.choices);
+    if (!start.legal) continue;
+    descend(task, preferred.sketch, preferred.choices, start.seconds);
+    const Trace trace = resolve(preferred.sketch, {0, preferred.choices});
+    const Applied applied = mcc::apply(task.func, trace);
+    if (applied.func && loop::verify(*applied.func).empty()) return trace;
+  }
+  return {};
+}
+
+}  // namespace mcc

@@ -1,0 +1,56 @@
+// Writing sketches step by step.
+#include "schedule/rules/rules.h"
+
+#include <algorithm>
+
+namespace mcc::schedule {
+
+Step split_step(const std::string& block, const std::string& loop, std::vector<i64> factors) {
+  return {StepKind::split, block, {loop}, std::move(factors)};
+}
+Step mark_step(const std::string& block, const std::string& loop, const std::string& kind) {
+  return {StepKind::mark, block, {loop, kind}, {}};
+}
+Step step_of(StepKind kind, const std::string& block, std::vector<std::string> words, std::vector<i64> ints) {
+  return {kind, block, std::move(words), std::move(ints)};
+}
+
+bool legal(const State& state, const Step& step) {
+  State tried = state;
+  return run_step(tried, step).empty();
+}
+
+static void run_all(State& state, const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    const Reason why = run_step(state, step);
+    if (!why.empty()) throw InternalError(fmt::format("rule wrote '{}': {}", to_string(step), why));
+  }
+}
+
+void Builder::fixed(std::vector<Step> steps) {
+  run_all(state, steps);
+  sketch.steps.push_back({-1, {std::move(steps)}});
+}
+
+void Builder::choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
+                     int best) {
+  MCC_CHECK(options.size() == alternatives.size() && best >= 0 && best < static_cast<int>(options.size()));
+  if (options.size() == 1) return fixed(std::move(alternatives[0]));
+  run_all(state, alternatives[static_cast<size_t>(best)]);
+  sketch.steps.push_back({static_cast<int>(sketch.knobs.size()), std::move(alternatives)});
+  sketch.knobs.push_back({name, std::move(options)});
+  preferred.push_back(best);
+}
+
+int parallel_depth(const std::vector<i64>& counts, double seconds, const Target& target) {
+  constexpr double kWorthIt = 40e-6;  // a parallel loop costs a few microseconds to start and to join
+  if (target.cores <= 1 || seconds < kWorthIt) return 0;
+  i64 tasks = 1;
+  for (size_t d = 0; d < counts.size(); d++) {
+    tasks *= counts[d];
+    if (tasks >= 4 * target.cores) return static_cast<int>(d) + 1;
+  }
+  return tasks >= target.cores ? static_cast<int>(counts.size()) : 0;
+}
+
+}  // namespace mcc::schedule

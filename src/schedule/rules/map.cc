@@ -1,0 +1,63 @@
+// Stages without reduction: element by element work and movement. The axis that is contiguous in the result is
+// vectorised, several vectors at a time; the outermost loops run in parallel when the work is worth it.
+#include "schedule/rules/rules.h"
+
+namespace mcc::schedule {
+
+namespace {
+
+int vector_axis(const State& state, const Stage& stage) {
+  int best = -1;
+  for (int axis : spatial_axes(stage)) {
+    if (store_along(state, stage, axis) == Along::contiguous) return axis;
+    best = axis;
+  }
+  return best;
+}
+
+}  // namespace
+
+void rule_map(Builder& b, const std::string& block, bool parallel) {
+  const Stage stage = b.stage(block);
+  const int axis = vector_axis(b.state, stage);
+  if (axis < 0) return;
+  const i64 lanes = std::max<i64>(1, b.target.lanes(element_bytes(b.state, stage)));
+  const i64 extent = axis_of(stage, axis).extent;
+  const std::string v = axis_of(stage, axis).name;
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  int best = 0;
+  for (i64 vectors = 1; vectors <= 8 && (vectors == 1 || vectors * lanes <= extent); vectors *= 2) {
+    if (vectors <= 4 && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160)
+      best = static_cast<int>(options.size());
+    options.push_back(vectors);
+    alternatives.push_back({split_step(block, v, {vectors, lanes})});
+  }
+  b.choice(block + " vectors", options, alternatives, best);
+  std::vector<Step> order{step_of(StepKind::reorder, block)};
+  std::vector<i64> counts;
+  for (const LoopSpec& loop : stage.loops) {
+    if (loop.axis == axis) continue;
+    order[0].loops.push_back(loop.name);
+    counts.push_back(axis_of(stage, loop.axis).extent);
+  }
+  order[0].loops.insert(order[0].loops.end(), {v + ".0", v + ".1", v + ".2"});
+  counts.push_back(ceil_div(extent, options[static_cast<size_t>(best)] * lanes));
+  order.push_back(mark_step(block, v + ".1", "unroll"));
+  order.push_back(mark_step(block, v + ".2", "vectorize"));
+  const std::vector<std::string> loops = order[0].loops;
+  b.fixed(std::move(order));
+  if (!parallel || b.target.cores <= 1) return;
+  std::vector<i64> depths;
+  std::vector<std::vector<Step>> marks;
+  for (size_t d = 0; d <= counts.size() && d <= 3; d++) {
+    depths.push_back(static_cast<i64>(d));
+    marks.push_back({});
+    for (size_t i = 0; i < d; i++) marks.back().push_back(mark_step(block, loops[i], "parallel"));
+  }
+  const int depth =
+      std::min(parallel_depth(counts, stage_seconds(stage, b.target), b.target), static_cast<int>(depths.size()) - 1);
+  b.choice(block + " parallel", depths, marks, depth);
+}
+
+}  // namespace mcc::schedule

@@ -1,0 +1,90 @@
+// Rules write sketches. A Builder holds the sketch so far, and a State on which each step, at its preferred choice, has
+// been run: so rules look up names and facts in the program as it stands. Loop and block names never depend on the
+// choice of a knob.
+#pragma once
+#include <set>
+#include <string>
+#include <vector>
+
+#include "schedule/rules/analysis.h"
+#include "schedule/space.h"
+#include "schedule/steps.h"
+
+namespace mcc::schedule {
+
+struct Builder {
+  Sketch sketch;
+  std::vector<int> preferred;  // one choice for each knob
+  State state;
+  Target target;
+  bool pack = true;            // constants may be packed
+  std::set<std::string> done;  // blocks that have their schedule
+
+  const Stage& stage(const std::string& block) const {
+    return state.stages[static_cast<size_t>(find_stage(state, block))];
+  }
+  // Adds steps that every candidate has. MCC_CHECKs that they are legal.
+  void fixed(std::vector<Step> steps);
+  // Adds a knob, and the steps it decides.
+  void choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
+              int preferred);
+};
+
+// Whether the step is legal on the state as it stands.
+bool legal(const State& state, const Step& step);
+
+// Steps in short.
+Step split_step(const std::string& block, const std::string& loop, std::vector<i64> factors);
+Step mark_step(const std::string& block, const std::string& loop, const std::string& kind);
+Step step_of(StepKind kind, const std::string& block, std::vector<std::string> words = {}, std::vector<i64> ints = {});
+
+// --- inline.cc: producers that cost little, or are used once, go into their consumers.
+void rule_inline(Builder& b);
+// --- map.cc: a stage without reduction: one vectorised axis, parallel outer loops unless `place` decides where it is
+// computed.
+void rule_map(Builder& b, const std::string& block, bool parallel);
+// --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not
+// of that kind.
+bool rule_tile(Builder& b, const std::string& block);
+// --- tile_axes.cc
+struct TileAxes {        // of the reduction; -1: none
+  int column = -1;       // vectorised
+  int row = -1;          // its values share the column operand's vectors; unrolled
+  int outer_row = -1;    // next outer axis of the same kind: rows of an image
+  double cost = 0;       // per multiplication, in vectors; near 1/lanes when all is well
+  bool gathers = false;  // an operand that is not constant must be read with a stride
+};
+TileAxes tile_axes(const Builder& b, const Stage& stage);
+// The pack steps that suit a register tile; none where constants are used in another way, too.
+std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxes& axes, i64 columns, i64 rows,
+                             i64 outer_rows);
+// The map stage that alone reads the reduction, element by element, with its loop for each axis of the reduction; or ""
+// if none.
+struct Host {
+  std::string block;
+  std::vector<std::string> loop_of;  // for each axis of the reduction; "" for reduction axes and unit ones
+};
+Host find_host(const State& state, const std::string& block);
+// --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not
+// of that kind.
+bool rule_row(Builder& b, const std::string& block);
+// --- opaque.cc
+void rule_opaque(Builder& b, const std::string& block);
+
+// How many of the outermost loops with these trip counts to run in parallel for work of `seconds`: 0 when it does not
+// pay.
+int parallel_depth(const std::vector<i64>& counts, double seconds, const Target& target);
+
+// --- register_tile.cc
+struct RegisterTile {
+  i64 rows2 = 1, rows = 1, vectors = 1;  // of the second row axis, of the row axis, vectors of lanes
+  double cycles = 0;                     // estimate for the whole stage
+};
+struct TileProblem {
+  i64 rows2 = 1, rows = 1, columns = 1;  // extents; rows2 1: no second row axis
+  i64 reduction = 1;
+  int loads_both = 0, loads_column = 0, loads_row = 0;  // operands that move with both, only columns, only rows
+};
+std::vector<RegisterTile> register_tiles(const TileProblem& problem, const Target& target, i64 lanes);  // best first
+
+}  // namespace mcc::schedule

@@ -1,0 +1,301 @@
+// Contractions, depthwise convolutions and pools: everything that reduces and has a spatial axis to vectorise.
+//
+// The epilogue hosts the loops: (outer axes, rows in cache blocks, columns in cache blocks) in one of four orders, then
+// the register tile, where the results are written back with bias, activation and so on applied. The reduction is
+// computed at the tile with its accumulators in registers. A reduction that writes the result itself gets a copying
+// epilogue (cache_write). Constants are packed in the order in which the tile reads them. Producers that are no
+// reductions (padding) are computed before, or at a cache block or row.
+#include <algorithm>
+
+#include "schedule/rules/rules.h"
+
+namespace mcc::schedule {
+
+namespace {
+
+struct Tile {
+  std::string block;  // the reduction
+  Host host;
+  TileAxes axes;
+  i64 lanes = 1;
+  bool two_rows = false;               // the register tile also has rows of outer_row
+  std::string row, outer_row, column;  // the host's loops; "" if none
+  std::string blocked;                 // the host's loop that is cut into cache blocks
+  RegisterTile preferred;
+};
+
+std::string host_loop(const Tile& t, int axis) { return axis < 0 ? "" : t.host.loop_of[static_cast<size_t>(axis)]; }
+
+// Sizes to choose from for a loop of `count` iterations: powers of two and all of it.
+std::vector<i64> block_sizes(i64 count, i64 most) {
+  std::vector<i64> sizes;
+  for (i64 s = 1; s < count && s <= most; s *= 2) sizes.push_back(s);
+  if (count <= most || sizes.empty()) sizes.push_back(std::max<i64>(1, count));
+  return sizes;
+}
+
+void choose_register_tile(Builder& b, Tile& t) {
+  const Stage stage = b.stage(t.block);
+  TileProblem p;
+  p.columns = axis_of(stage, t.axes.column).extent;
+  if (t.axes.row >= 0) p.rows = axis_of(stage, t.axes.row).extent;
+  if (t.two_rows) p.rows2 = axis_of(stage, t.axes.outer_row).extent;
+  p.reduction = reduction_points(stage);
+  for (const Load& load : loads_of(b.state, stage)) {
+    const bool column = along(b.state, stage, load.access, t.axes.column) != Along::absent;
+    const bool row = t.axes.row >= 0 && along(b.state, stage, load.access, t.axes.row) != Along::absent;
+    p.loads_both += column && row ? 1 : 0;
+    p.loads_column += column && !row ? 1 : 0;
+    p.loads_row += row && !column ? 1 : 0;
+  }
+  std::vector<RegisterTile> tiles = register_tiles(p, b.target, t.lanes);
+  t.preferred = tiles[0];
+  const auto code = [](const RegisterTile& r) { return r.rows2 * 10000 + r.rows * 100 + r.vectors; };
+  std::sort(tiles.begin(), tiles.end(), [&](const auto& x, const auto& y) { return code(x) < code(y); });
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  int best = 0;
+  for (const RegisterTile& r : tiles) {
+    if (code(r) == code(t.preferred)) best = static_cast<int>(options.size());
+    options.push_back(code(r));
+    std::vector<Step> steps;
+    if (!t.row.empty()) steps.push_back(split_step(t.host.block, t.row, {r.rows}));
+    if (t.two_rows) steps.push_back(split_step(t.host.block, t.outer_row, {r.rows2}));
+    steps.push_back(split_step(t.host.block, t.column, {r.vectors * t.lanes}));
+    for (Step& pack : pack_steps(b, stage, t.axes, r.vectors * t.lanes, r.rows, t.two_rows ? r.rows2 : 1))
+      steps.push_back(std::move(pack));
+    alternatives.push_back(std::move(steps));
+  }
+  b.choice(t.block + " register tile", options, alternatives, best);
+  b.fixed({split_step(t.host.block, t.column + ".1", {t.lanes})});
+}
+
+// Loop counts at the preferred register tile.
+i64 count_of(const Builder& b, const Tile& t, const std::string& loop) {
+  const Stage& host = b.stage(t.host.block);
+  const LoopSpec& spec = host.loops[static_cast<size_t>(find_loop(host, loop))];
+  return ceil_div(axis_of(host, spec.axis).extent, spec.chunk);
+}
+
+void choose_blocks(Builder& b, Tile& t) {
+  const std::string& host = t.host.block;
+  if (!t.blocked.empty()) {
+    const std::vector<i64> sizes = block_sizes(count_of(b, t, t.blocked), 64);
+    std::vector<std::vector<Step>> steps;
+    for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
+    b.choice(t.block + " cache rows", sizes, steps, static_cast<int>(sizes.size()) - 1);
+  }
+  const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64);
+  std::vector<std::vector<Step>> steps;
+  for (i64 s : sizes) steps.push_back({split_step(host, t.column + ".0", {s})});
+  b.choice(t.block + " cache columns", sizes, steps, static_cast<int>(sizes.size()) - 1);
+}
+
+std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
+  std::vector<std::string> order;
+  for (const auto& group : groups) order.insert(order.end(), group.begin(), group.end());
+  return order;
+}
+
+// Four orders of the loops outside the register tile, and how many of the outermost run in parallel.
+void choose_order(Builder& b, Tile& t) {
+  const Stage host = b.stage(t.host.block);
+  std::vector<std::string> outer, block_out, block_in, row_in, register_tile;
+  for (const LoopSpec& loop : host.loops) {
+    const std::string& n = loop.name;
+    if (n.starts_with(t.column + ".")) continue;
+    if (!t.blocked.empty() && n.starts_with(t.blocked + ".")) continue;
+    if (!t.row.empty() && n.starts_with(t.row + ".")) continue;
+    if (t.two_rows && n.starts_with(t.outer_row + ".")) continue;
+    outer.push_back(n);
+  }
+  if (!t.blocked.empty()) block_out = {t.blocked + ".0"}, block_in = {t.blocked + ".1"};
+  if (!t.row.empty() && t.blocked != t.row + ".0") row_in = {t.row + ".0"};
+  const std::string c0 = t.column + ".0.0", c1 = t.column + ".0.1";
+  if (t.two_rows) register_tile.push_back(t.outer_row + ".1");
+  if (!t.row.empty()) register_tile.push_back(t.row + ".1");
+  register_tile.insert(register_tile.end(), {t.column + ".1.0", t.column + ".1.1"});
+  std::vector<std::vector<std::string>> orders = {in_order({outer, block_out, {c0, c1}, block_in, row_in}),
+                                                  in_order({{c0}, outer, block_out, {c1}, block_in, row_in}),
+                                                  in_order({{c0, c1}, outer, block_out, block_in, row_in}),
+                                                  in_order({outer, block_out, block_in, row_in, {c0, c1}})};
+  if (t.row.empty()) orders = {in_order({outer, {c0, c1}}), in_order({{c0, c1}, outer})};
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  int best = 0;
+  const double seconds = stage_seconds(b.stage(t.block), b.target);
+  for (size_t o = 0; o < orders.size(); o++) {
+    std::vector<i64> counts;
+    for (const std::string& loop : orders[o]) counts.push_back(count_of(b, t, loop));
+    const int wanted = parallel_depth(counts, seconds, b.target);
+    std::set<int> axes;
+    for (size_t depth = 0; depth <= (b.target.cores > 1 ? std::min<size_t>(orders[o].size(), outer.size() + 2) : 0);
+         depth++) {
+      if (depth > 0) {
+        const LoopSpec& loop = host.loops[static_cast<size_t>(find_loop(host, orders[o][depth - 1]))];
+        if (!axes.insert(loop.axis).second) break;
+      }
+      if (o == 0 && static_cast<int>(depth) <= wanted) best = static_cast<int>(options.size());
+      options.push_back(static_cast<i64>(o * 8 + depth));
+      std::vector<std::string> whole = in_order({orders[o], register_tile});
+      std::vector<Step> steps{step_of(StepKind::reorder, t.host.block, std::move(whole))};
+      for (size_t i = 0; i < depth; i++) steps.push_back(mark_step(t.host.block, orders[o][i], "parallel"));
+      steps.push_back(step_of(StepKind::compute_at, t.block, {t.host.block, orders[o].back()}));
+      alternatives.push_back(std::move(steps));
+    }
+  }
+  b.choice(t.block + " order and parallel", options, alternatives, best);
+  std::vector<Step> marks{mark_step(t.host.block, t.column + ".1.0", "unroll"),
+                          mark_step(t.host.block, t.column + ".1.1", "vectorize"),
+                          step_of(StepKind::scope, t.block, {"reg"})};
+  if (!t.row.empty()) marks.push_back(mark_step(t.host.block, t.row + ".1", "unroll"));
+  if (t.two_rows) marks.push_back(mark_step(t.host.block, t.outer_row + ".1", "unroll"));
+  b.fixed(std::move(marks));
+}
+
+// The reduction's own loops: (reduction axes, the last one unrolled in part), then the register tile.
+void choose_reduction_unroll(Builder& b, const Tile& t) {
+  const Stage stage = b.stage(t.block);
+  const std::string column = axis_of(stage, t.axes.column).name;
+  std::vector<std::string> first, reduction, tile;
+  for (const LoopSpec& loop : stage.loops) {
+    if (loop.axis == t.axes.column || loop.axis == t.axes.row || (t.two_rows && loop.axis == t.axes.outer_row))
+      continue;
+    (axis_of(stage, loop.axis).reduction && axis_of(stage, loop.axis).extent > 1 ? reduction : first)
+        .push_back(loop.name);
+  }
+  if (t.two_rows) tile.push_back(axis_of(stage, t.axes.outer_row).name);
+  if (t.axes.row >= 0) tile.push_back(axis_of(stage, t.axes.row).name);
+  std::vector<Step> marks{split_step(t.block, column, {t.lanes}), mark_step(t.block, column + ".0", "unroll"),
+                          mark_step(t.block, column + ".1", "vectorize")};
+  for (const std::string& loop : tile) marks.push_back(mark_step(t.block, loop, "unroll"));
+  tile.insert(tile.end(), {column + ".0", column + ".1"});
+  b.fixed(std::move(marks));
+  if (reduction.empty()) return b.fixed({step_of(StepKind::reorder, t.block, in_order({first, tile}))});
+
+  const auto extent_of = [&](const std::string& loop) {
+    return axis_of(stage, stage.loops[static_cast<size_t>(find_loop(stage, loop))].axis).extent;
+  };
+  const std::string last = reduction.back();
+  const i64 extent = extent_of(last), accumulators = t.preferred.rows * t.preferred.rows2 * t.preferred.vectors;
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  int best = 0;
+  const auto add = [&](i64 unroll, std::vector<Step> steps, std::vector<std::string> loops, bool good) {
+    if (good) best = static_cast<int>(options.size());
+    options.push_back(unroll);
+    steps.push_back(step_of(StepKind::reorder, t.block, in_order({first, loops, tile})));
+    alternatives.push_back(std::move(steps));
+  };
+  std::vector<std::string> parts(reduction.begin(), reduction.end() - 1);
+  parts.insert(parts.end(), {last + ".0", last + ".1"});
+  for (i64 u : {1, 2, 3, 4, 5, 7, 8, 16}) {
+    if (u > extent || (u % 2 == 1 && u > 1 && extent != u)) continue;
+    const bool good = u * accumulators <= 128 && (u == 1 || extent % u == 0 || extent > 4 * u) && u <= 8;
+    add(u, {split_step(t.block, last, {u}), mark_step(t.block, last + ".1", "unroll")}, parts, good);
+  }
+  if (reduction.size() >= 2 && extent <= 7) {
+    const std::string before = reduction[reduction.size() - 2];
+    const i64 both = extent * extent_of(before);
+    if (both <= 49 && both * accumulators <= 512) {
+      add(both, {mark_step(t.block, last, "unroll"), mark_step(t.block, before, "unroll")}, reduction,
+          both * accumulators <= 256);
+    }
+  }
+  b.choice(t.block + " unrolled reduction", options, alternatives, best);
+}
+
+// Stages without reduction that only this reduction reads.
+void place_producers(Builder& b, const Tile& t) {
+  const int id = find_stage(b.state, t.block);
+  for (int i = 0; i < id; i++) {
+    const Stage producer = b.state.stages[static_cast<size_t>(i)];
+    if (producer.opaque || producer.place != Stage::Place::root || is_reduction(producer) ||
+        b.done.count(producer.block))
+      continue;
+    if (readers(b.state, producer.store.buffer) != std::vector<int>{id} || spatial_axes(producer).empty()) continue;
+    b.done.insert(producer.block);
+    rule_map(b, producer.block, false);
+    std::vector<i64> options{0};
+    std::vector<std::vector<Step>> alternatives{{}};
+    int best = 0;
+    const Stage planned = b.stage(producer.block);
+    if (b.target.cores > 1) {
+      const i64 most = planned.axes.size() > 2 ? 2 : 1;
+      std::vector<Step> marks;
+      for (i64 l = 0; l < most; l++)
+        marks.push_back(mark_step(producer.block, planned.loops[static_cast<size_t>(l)].name, "parallel"));
+      if (parallel_depth({64}, stage_seconds(producer, b.target), b.target) > 0) best = 1;
+      options.push_back(1);
+      alternatives.push_back(std::move(marks));
+    }
+    for (i64 where = 0; where < 2 && !t.blocked.empty(); where++) {
+      const Step step =
+          step_of(StepKind::compute_at, producer.block, {t.host.block, fmt::format("{}.{}", t.blocked, where)});
+      if (!legal(b.state, step)) continue;
+      options.push_back(2 + where);
+      alternatives.push_back({step});
+    }
+    b.choice(producer.block + " place", options, alternatives, best);
+  }
+}
+
+// A strided operand that is used many times is copied first, the column axis innermost.
+void copy_strided(Builder& b, const std::string& block, const TileAxes& axes) {
+  const Stage stage = b.stage(block);
+  for (const Load& load : loads_of(b.state, stage)) {
+    if (along(b.state, stage, load.access, axes.column) != Along::strided || load.constant_value()) continue;
+    const loop::Buffer& source = b.state.buffers[static_cast<size_t>(load.access.buffer)];
+    if (points(stage) < 8 * elements(source.shape)) continue;
+    std::vector<i64> order;
+    i64 last = -1;
+    for (size_t d = 0; d < load.access.index.size(); d++) {
+      const std::optional<Lin>& lin = load.access.index[d];
+      const bool column = lin && lin->terms.size() == 1 && lin->c == 0 &&
+                          lin->terms[0] == std::pair<int, i64>{axis_of(stage, axes.column).var, 1};
+      if (column) last = static_cast<i64>(d);
+      if (!column) order.push_back(static_cast<i64>(d));
+    }
+    if (last < 0) continue;
+    order.push_back(last);
+    const Step step = step_of(StepKind::cache_read, block, {source.name}, order);
+    if (legal(b.state, step)) b.fixed({step});
+  }
+}
+
+}  // namespace
+
+bool rule_tile(Builder& b, const std::string& block) {
+  Tile t;
+  t.block = block;
+  t.axes = tile_axes(b, b.stage(block));
+  if (t.axes.column < 0) return false;
+  if (t.axes.gathers) {
+    copy_strided(b, block, t.axes);
+    t.axes = tile_axes(b, b.stage(block));
+  }
+  t.lanes = b.target.lanes(element_bytes(b.state, b.stage(block)));
+  t.host = find_host(b.state, block);
+  if (t.host.block.empty() || b.done.count(t.host.block)) {
+    const Step step = step_of(StepKind::cache_write, block);
+    if (!legal(b.state, step)) return false;
+    b.fixed({step});
+    t.host = find_host(b.state, block);
+    if (t.host.block.empty()) return false;
+  }
+  b.done.insert({block, t.host.block});
+  const Stage stage = b.stage(block);
+  t.column = host_loop(t, t.axes.column);
+  t.row = host_loop(t, t.axes.row);
+  t.outer_row = host_loop(t, t.axes.outer_row);
+  t.two_rows = t.axes.outer_row >= 0 && axis_of(stage, t.axes.row).extent <= 10;
+  choose_register_tile(b, t);
+  t.blocked = t.two_rows ? t.outer_row + ".0" : !t.outer_row.empty() ? t.outer_row : !t.row.empty() ? t.row + ".0" : "";
+  choose_blocks(b, t);
+  choose_order(b, t);
+  choose_reduction_unroll(b, t);
+  place_producers(b, t);
+  return true;
+}
+
+}  // namespace mcc::schedule

@@ -1,0 +1,62 @@
+// From a task to its space: first inlining, then each remaining stage goes to the first rule that knows its kind.
+// Reductions come first, because they claim their epilogues and the producers that only they read.
+#include "schedule/sketches.h"
+
+#include "schedule/rules/rules.h"
+
+namespace mcc::schedule {
+
+namespace {
+
+void schedule_reduction(Builder& b, const std::string& block) {
+  const TileAxes axes = tile_axes(b, b.stage(block));
+  const bool awkward = axes.column < 0 || axes.gathers;
+  if (awkward && rule_row(b, block)) return;
+  if (!rule_tile(b, block) && !awkward) rule_row(b, block);
+}
+
+Builder run_rules(const Task& task, bool pack) {
+  Builder b;
+  b.state = make_state(task.func);
+  b.target = task.target;
+  b.pack = pack;
+  rule_inline(b);
+  for (size_t i = 0; i < b.state.stages.size();
+       i++) {  // steps insert stages around the present one; done tells which are finished
+    const Stage& stage = b.state.stages[i];
+    const std::string block = stage.block;
+    if (stage.opaque || stage.place != Stage::Place::root || !is_reduction(stage) || b.done.count(block)) continue;
+    if (points(stage) == 0 || find_stage(b.state, block) != static_cast<int>(i)) continue;
+    schedule_reduction(b, block);
+  }
+  for (size_t i = 0; i < b.state.stages.size(); i++) {
+    const Stage& stage = b.state.stages[i];
+    const std::string block = stage.block;
+    if (stage.place != Stage::Place::root || b.done.count(block) || find_stage(b.state, block) != static_cast<int>(i))
+      continue;
+    if (stage.opaque) {
+      rule_opaque(b, block);
+    } else if (!is_reduction(stage) && points(stage) > 0) {
+      rule_map(b, block, true);
+    }
+  }
+  return b;
+}
+
+}  // namespace
+
+std::vector<PreferredSketch> preferred_sketches(const Task& task) {
+  std::vector<PreferredSketch> all;
+  for (bool pack : {true, false}) {
+    Builder b = run_rules(task, pack);
+    b.sketch.rules = pack ? "tile" : "tile, nothing packed";
+    if (all.empty() || all[0].sketch.steps.size() != b.sketch.steps.size() || all[0].sketch.knobs != b.sketch.knobs ||
+        resolve(all[0].sketch, {0, all[0].choices}) != resolve(b.sketch, {0, b.preferred})) {
+      all.push_back({std::move(b.sketch), std::move(b.preferred)});
+    }
+  }
+  all.push_back({{"plain", {}, {}}, {}});
+  return all;
+}
+
+}  // namespace mcc::schedule

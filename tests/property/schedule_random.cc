@@ -1,0 +1,98 @@
+// Random schedules of random small programs compute what the programs compute; default schedules always apply.
+#include "schedule_samples.h"
+
+namespace mcc {
+namespace {
+
+using namespace samples;
+
+std::vector<Func> programs(Rng& rng) {
+  const auto size = [&](i64 most) { return 1 + rng.below(most); };
+  std::vector<Func> all;
+  for (int i = 0; i < 3; i++) {
+    const i64 kernel = 1 + 2 * rng.below(2);
+    const ConvShape s{kernel + size(12), kernel + size(12), size(9), size(40), kernel, size(2), kernel / 2};
+    all.push_back(conv(s, i != 0, i == 2));
+    all.push_back(depthwise({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), kernel / 2}));
+    all.push_back(pool({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), 0},
+                       i == 0 ? StoreOp::max : StoreOp::add));
+    all.push_back(
+        matmul(size(20), size(40), size(20), rng.below(2) == 0, rng.below(2) == 0, rng.below(2) == 0, rng.below(3)));
+    all.push_back(matmul(1, size(90), size(40), true, true, true));
+    all.push_back(softmax_like(size(7), size(70)));
+    all.push_back(mean_rows(size(7), size(70)));
+    all.push_back(elementwise({size(9), size(40)}));
+    all.push_back(transpose(size(30), size(30)));
+  }
+  return all;
+}
+
+TEST(ScheduleProperty, RandomCandidatesComputeTheSame) {
+  i64 legal = 0, tried = 0;
+  for (u64 seed = 1; seed <= 4; seed++) {
+    Rng rng(seed);
+    for (const Func& func : programs(rng)) {
+      Target target = avx2();
+      target.cores = seed % 2 == 0 ? 4 : 1;
+      const Task task = make_task(func, target, 1);
+      const std::vector<Sketch> space = sketches(task);
+      for (int i = 0; i < 12; i++) {
+        const Candidate candidate = random_candidate(space, rng);
+        const Trace trace = resolve(space[static_cast<size_t>(candidate.sketch)], candidate);
+        tried++;
+        legal += expect_same(func, trace, seed, false) ? 1 : 0;
+        if (testing::Test::HasFailure()) return;
+        const std::optional<Candidate> found = find_candidate(space, trace);
+        ASSERT_TRUE(found);
+        ASSERT_EQ(resolve(space[static_cast<size_t>(found->sketch)], *found), trace);
+      }
+    }
+  }
+  EXPECT_GT(legal * 10, tried * 7) << legal << " of " << tried;
+}
+
+TEST(ScheduleProperty, DefaultTracesApplyAndAreInTheSpace) {
+  for (u64 seed = 10; seed <= 12; seed++) {
+    Rng rng(seed);
+    for (const Func& func : programs(rng)) {
+      Target target = avx2();
+      target.cores = seed % 2 == 0 ? 4 : 1;
+      if (seed == 12) target.vector_bytes = 64, target.vector_registers = 32;
+      const Task task = make_task(func, target, 1);
+      const Trace trace = default_trace(task);
+      expect_same(func, trace, seed);
+      if (testing::Test::HasFailure()) return;
+      EXPECT_TRUE(find_candidate(sketches(task), trace)) << to_string(trace);
+    }
+  }
+}
+
+// Splits with arbitrary factors in arbitrary orders, unrelated to any rule.
+TEST(ScheduleProperty, RandomSplitsAndOrders) {
+  for (u64 seed = 1; seed <= 60; seed++) {
+    Rng rng(seed);
+    const Func func = matmul(1 + rng.below(15), 1 + rng.below(15), 1 + rng.below(15), true, rng.below(2) == 0, false);
+    Trace trace;
+    std::vector<std::string> loops;
+    for (const char* axis : {"i0", "i1", "i2"}) {
+      if (rng.below(4) == 0) {
+        loops.push_back(axis);
+        continue;
+      }
+      trace.push_back({StepKind::split, "matmul", {axis}, {1 + rng.below(5), 1 + rng.below(5)}});
+      for (int i = 0; i < 3; i++) loops.push_back(fmt::format("{}.{}", axis, i));
+    }
+    for (size_t i = loops.size() - 1; i > 0; i--) {  // a random order that keeps loops of one axis in order
+      const size_t j = static_cast<size_t>(rng.below(static_cast<i64>(i)));
+      if (loops[i].substr(0, 2) != loops[i - 1].substr(0, 2)) std::swap(loops[i], loops[i - 1]);
+      if (j + 1 < loops.size() && loops[j].substr(0, 2) != loops[j + 1].substr(0, 2)) std::swap(loops[j], loops[j + 1]);
+    }
+    trace.push_back({StepKind::reorder, "matmul", loops, {}});
+    if (rng.below(2) == 0) trace.push_back({StepKind::mark, "matmul", {loops.back(), "vectorize"}, {}});
+    expect_same(func, trace, seed);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace mcc

@@ -1,0 +1,219 @@
+// Programs in algorithm form as op lowerings write them, and the one check that all schedule tests end in: the
+// scheduled program computes, bit for bit, what the algorithm computes. Data are small integers, so that reassociated
+// sums stay exact.
+#pragma once
+#include <gtest/gtest.h>
+
+#include "base/rng.h"
+#include "loop/build.h"
+#include "loop/ir.h"
+#include "schedule/space.h"
+
+namespace mcc::samples {
+
+using namespace mcc::loop;
+
+struct ConvShape {
+  i64 height = 7, width = 9, in = 5, out = 11, kernel = 3, stride = 1, pad = 1;
+};
+
+// NHWC, weights OIHW; pad, conv, bias, relu, optionally a residual input added.
+inline Func conv(const ConvShape& s, bool epilogue = true, bool residual = false) {
+  const i64 oh = (s.height + 2 * s.pad - s.kernel) / s.stride + 1, ow = (s.width + 2 * s.pad - s.kernel) / s.stride + 1;
+  FuncBuilder b("conv");
+  int x = b.input("x", DType::f32, {s.height, s.width, s.in});
+  const int w = b.constant_input("w", DType::f32, {s.out, s.in, s.kernel, s.kernel});
+  const int bias = epilogue ? b.constant_input("b", DType::f32, {s.out}) : -1;
+  const int r = residual ? b.input("r", DType::f32, {oh, ow, s.out}) : -1;
+  const int y = b.output("y", DType::f32, {oh, ow, s.out});
+  if (s.pad > 0) {
+    const int p = b.temp("p", DType::f32, {s.height + 2 * s.pad, s.width + 2 * s.pad, s.in});
+    b.axes({"py", "px", "pc"});
+    b.block("pad", {s.height + 2 * s.pad, s.width + 2 * s.pad, s.in}, p, [&](const Vars& v) {
+      const Expr iy = v[0] - s.pad, ix = v[1] - s.pad;
+      const Expr inside = (const_int(s.pad - 1) < v[0]) && (v[0] < const_int(s.height + s.pad)) &&
+                          (const_int(s.pad - 1) < v[1]) && (v[1] < const_int(s.width + s.pad));
+      return select(inside, b.load(x, {iy, ix, v[2]}), const_float(0));
+    });
+    x = p;
+  }
+  const int c = epilogue ? b.temp("c", DType::f32, {oh, ow, s.out}) : y;
+  b.axes({"oy", "ox", "oc", "ky", "kx", "ic"});
+  b.reduce("conv", {oh, ow, s.out}, {s.kernel, s.kernel, s.in}, c, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& k) {
+             return b.load(x, {v[0] * s.stride + k[0], v[1] * s.stride + k[1], k[2]}) *
+                    b.load(w, {v[2], k[2], k[0], k[1]});
+           });
+  if (!epilogue) return b.take();
+  const int d = b.temp("d", DType::f32, {oh, ow, s.out});
+  b.axes({"by", "bx", "bc"});
+  b.block("bias", {oh, ow, s.out}, d, [&](const Vars& v) { return b.load(c, v) + b.load(bias, {v[2]}); });
+  b.axes({"ry", "rx", "rc"});
+  b.block("relu", {oh, ow, s.out}, y, [&](const Vars& v) {
+    const Expr sum = residual ? b.load(d, v) + b.load(r, v) : b.load(d, v);
+    return max(sum, const_float(0));
+  });
+  return b.take();
+}
+
+inline Func depthwise(const ConvShape& s) {
+  const i64 oh = (s.height + 2 * s.pad - s.kernel) / s.stride + 1, ow = (s.width + 2 * s.pad - s.kernel) / s.stride + 1;
+  FuncBuilder b("depthwise");
+  const int x = b.input("x", DType::f32, {s.height, s.width, s.in}),
+            w = b.constant_input("w", DType::f32, {s.in, s.kernel, s.kernel});
+  const int y = b.output("y", DType::f32, {oh, ow, s.in});
+  const int p = b.temp("p", DType::f32, {s.height + 2 * s.pad, s.width + 2 * s.pad, s.in}),
+            c = b.temp("c", DType::f32, {oh, ow, s.in});
+  b.block("pad", {s.height + 2 * s.pad, s.width + 2 * s.pad, s.in}, p, [&](const Vars& v) {
+    const Expr inside = (const_int(s.pad - 1) < v[0]) && (v[0] < const_int(s.height + s.pad)) &&
+                        (const_int(s.pad - 1) < v[1]) && (v[1] < const_int(s.width + s.pad));
+    return select(inside, b.load(x, {v[0] - s.pad, v[1] - s.pad, v[2]}), const_float(0));
+  });
+  b.reduce("conv", {oh, ow, s.in}, {s.kernel, s.kernel}, c, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& k) {
+             return b.load(p, {v[0] * s.stride + k[0], v[1] * s.stride + k[1], v[2]}) * b.load(w, {v[2], k[0], k[1]});
+           });
+  b.block("relu", {oh, ow, s.in}, y, [&](const Vars& v) { return max(b.load(c, v), const_float(0)); });
+  return b.take();
+}
+
+// y = a b (+ bias, relu); b constant or not, transposed ([n, k]) or not; batch 0: none.
+inline Func matmul(i64 m, i64 n, i64 k, bool constant, bool transposed, bool epilogue, i64 batch = 0) {
+  FuncBuilder f("matmul");
+  Shape as{m, k}, bs = transposed ? Shape{n, k} : Shape{k, n}, ys{m, n};
+  if (batch > 0) {
+    as.insert(as.begin(), batch), ys.insert(ys.begin(), batch);
+    if (!constant) bs.insert(bs.begin(), batch);
+  }
+  const int a = f.input("a", DType::f32, as),
+            w = constant ? f.constant_input("w", DType::f32, bs) : f.input("w", DType::f32, bs);
+  const int bias = epilogue ? f.constant_input("bias", DType::f32, {n}) : -1;
+  const int y = f.output("y", DType::f32, ys), c = epilogue ? f.temp("c", DType::f32, ys) : y;
+  f.reduce("matmul", ys, {k}, c, StoreOp::add, const_float(0), [&](const Vars& v, const Vars& r) {
+    const Expr row = v[v.size() - 2], column = v.back();
+    std::vector<Expr> ai{row, r[0]},
+        bi = transposed ? std::vector<Expr>{column, r[0]} : std::vector<Expr>{r[0], column};
+    if (batch > 0) {
+      ai.insert(ai.begin(), v[0]);
+      if (!constant) bi.insert(bi.begin(), v[0]);
+    }
+    return f.load(a, ai) * f.load(w, bi);
+  });
+  if (epilogue) {
+    f.block("relu", ys, y, [&](const Vars& v) { return max(f.load(c, v) + f.load(bias, {v.back()}), const_float(0)); });
+  }
+  return f.take();
+}
+
+// max, sum, division by row; the exponential is replaced by a product so that numbers stay exact.
+inline Func softmax_like(i64 rows, i64 columns) {
+  FuncBuilder f("softmax");
+  const int x = f.input("x", DType::f32, {rows, columns}), y = f.output("y", DType::f32, {rows, columns});
+  const int m = f.temp("m", DType::f32, {rows}), s = f.temp("s", DType::f32, {rows});
+  f.reduce("max", {rows}, {columns}, m, StoreOp::max, identity(StoreOp::max, DType::f32),
+           [&](const Vars& v, const Vars& r) { return f.load(x, {v[0], r[0]}); });
+  f.reduce("sum", {rows}, {columns}, s, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& r) { return f.load(x, {v[0], r[0]}) - f.load(m, {v[0]}); });
+  f.block("softmax", {rows, columns}, y,
+          [&](const Vars& v) { return (f.load(x, v) - f.load(m, {v[0]})) * f.load(s, {v[0]}); });
+  return f.take();
+}
+
+inline Func pool(const ConvShape& s, StoreOp op) {
+  const i64 oh = (s.height - s.kernel) / s.stride + 1, ow = (s.width - s.kernel) / s.stride + 1;
+  FuncBuilder f("pool");
+  const int x = f.input("x", DType::f32, {s.height, s.width, s.in}), y = f.output("y", DType::f32, {oh, ow, s.in});
+  f.reduce(
+      "pool", {oh, ow, s.in}, {s.kernel, s.kernel}, y, op, identity(op, DType::f32),
+      [&](const Vars& v, const Vars& k) { return f.load(x, {v[0] * s.stride + k[0], v[1] * s.stride + k[1], v[2]}); });
+  return f.take();
+}
+
+inline Func mean_rows(i64 rows, i64 columns) {
+  FuncBuilder f("mean");
+  const int x = f.input("x", DType::f32, {rows, columns}), y = f.output("y", DType::f32, {rows}),
+            s = f.temp("s", DType::f32, {rows});
+  f.reduce("sum", {rows}, {columns}, s, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& r) { return f.load(x, {v[0], r[0]}); });
+  f.block("scale", {rows}, y, [&](const Vars& v) { return f.load(s, v) * const_float(0.5); });
+  return f.take();
+}
+
+inline Func elementwise(const Shape& shape) {
+  FuncBuilder f("elementwise");
+  const int a = f.input("a", DType::f32, shape), b = f.input("b", DType::f32, shape),
+            y = f.output("y", DType::f32, shape);
+  const int t = f.temp("t", DType::f32, shape);
+  f.block("add", shape, t, [&](const Vars& v) { return f.load(a, v) + f.load(b, v); });
+  f.block("relu", shape, y, [&](const Vars& v) { return max(f.load(t, v), const_float(0)); });
+  return f.take();
+}
+
+inline Func transpose(i64 rows, i64 columns) {
+  FuncBuilder f("transpose");
+  const int x = f.input("x", DType::f32, {rows, columns}), y = f.output("y", DType::f32, {columns, rows});
+  f.block("transpose", {columns, rows}, y, [&](const Vars& v) { return f.load(x, {v[1], v[0]}); });
+  return f.take();
+}
+
+inline void fill(Tensor& t, Rng& rng) {
+  for (i64 i = 0; i < t.size(); i++) t.set(i, static_cast<double>(rng.below(7) - 3));
+}
+
+// Runs both programs on the same inputs and compares every output exactly. "" or what differs.
+inline std::string difference(const Func& algorithm, const Func& scheduled, u64 seed) {
+  const std::vector<int> from = params(algorithm), to = params(scheduled);
+  if (from.size() != to.size()) return "parameters differ";
+  Rng rng(seed);
+  std::vector<Tensor> want, got;
+  for (size_t i = 0; i < from.size(); i++) {
+    const Buffer &a = algorithm.buffers[static_cast<size_t>(from[i])],
+                 &b = scheduled.buffers[static_cast<size_t>(to[i])];
+    Tensor t({a.dtype, a.shape});
+    if (a.scope != Scope::output) fill(t, rng);
+    want.push_back(t.clone());
+    got.push_back(b.pack.dims.empty() ? t.clone() : pack_constant(b, t));
+  }
+  const auto run = [](const Func& func, std::vector<Tensor>& tensors) {
+    std::vector<Tensor*> pointers;
+    for (Tensor& t : tensors) pointers.push_back(&t);
+    interpret(func, pointers);
+  };
+  run(algorithm, want);
+  run(scheduled, got);
+  for (size_t i = 0; i < from.size(); i++) {
+    if (algorithm.buffers[static_cast<size_t>(from[i])].scope != Scope::output) continue;
+    for (i64 e = 0; e < want[i].size(); e++) {
+      if (want[i].get(e) != got[i].get(e))
+        return fmt::format("output {} differs at {}: {} for {}", i, e, got[i].get(e), want[i].get(e));
+    }
+  }
+  return "";
+}
+
+// apply, verify, interpret. `legal` false: the trace may be illegal, but then with a reason.
+inline bool expect_same(const Func& func, const Trace& trace, u64 seed, bool legal = true) {
+  const Applied applied = mcc::apply(func, trace);
+  if (!applied.func) {
+    EXPECT_FALSE(legal) << applied.why_not << "\n" << to_string(trace) << "\n" << print(func);
+    EXPECT_FALSE(applied.why_not.empty());
+    return false;
+  }
+  const std::string wrong = verify(*applied.func);
+  EXPECT_EQ(wrong, "") << to_string(trace) << "\n" << print(*applied.func);
+  const std::string differs = wrong.empty() ? difference(func, *applied.func, seed) : "";
+  EXPECT_EQ(differs, "") << to_string(trace) << "\n" << print(*applied.func);
+  return wrong.empty() && differs.empty();
+}
+
+inline Target avx2() {
+  Target t;
+  t.name = "avx2";
+  t.vector_bytes = 32;
+  t.vector_registers = 16;
+  t.fma_per_cycle = 2;
+  t.cores = 1;
+  return t;
+}
+
+}  // namespace mcc::samples

@@ -1,0 +1,88 @@
+// Each step by hand on small programs: the result computes the same, and illegal uses are refused with a reason.
+#include "schedule_samples.h"
+
+namespace mcc {
+namespace {
+
+using namespace samples;
+
+TEST(Trace, TextRoundTrip) {
+  const std::string text =
+      "split conv m [4,12]; reorder conv m.0 n.0 k; mark conv m.0 parallel; inline pad; compute_at conv relu m.1; "
+      "scope conv reg; "
+      "cache_write conv; cache_read conv x [1,0]; pack conv w [0:16,1:1,0:1]; rfactor sum j.1";
+  EXPECT_EQ(to_string(parse_trace(text)), text);
+  EXPECT_THROW(parse_trace("split conv m"), Error);
+  EXPECT_THROW(parse_trace("turn conv m [2]"), Error);
+  EXPECT_THROW(parse_trace("pack conv w [1,2]"), Error);
+}
+
+TEST(Steps, EmptyTraceIsPlainLoops) {
+  for (const Func& f : {conv({}), depthwise({}), softmax_like(3, 10), transpose(4, 6)}) expect_same(f, {}, 1);
+}
+
+TEST(Steps, RaggedSplitsInEveryOrder) {
+  expect_same(
+      matmul(13, 11, 9, true, false, false),
+      parse_trace(
+          "split matmul i0 [3,2]; split matmul i1 [4]; split matmul i2 [4]; "
+          "reorder matmul i0.0 i1.0 i2.0 i0.1 i2.1 i0.2 i1.1; mark matmul i1.1 vectorize; mark matmul i0.2 unroll"),
+      2);
+}
+
+TEST(Steps, RaggedParallelLoopsShareOneRange) {
+  const Applied applied =
+      mcc::apply(matmul(13, 11, 9, true, false, false),
+                 parse_trace("split matmul i0 [4]; split matmul i1 [4]; reorder matmul i0.0 i1.0 i0.1 i1.1 i2; "
+                             "mark matmul i0.0 parallel; mark matmul i1.0 parallel"));
+  ASSERT_TRUE(applied.func) << applied.why_not;
+  const Loop& outer = std::get<Loop>(applied.func->body[0].node);
+  EXPECT_EQ(outer.kind, LoopKind::parallel);
+  ASSERT_EQ(outer.body.size(), 1u);
+  EXPECT_EQ(std::get<Loop>(outer.body[0].node).kind, LoopKind::parallel);
+  EXPECT_EQ(difference(matmul(13, 11, 9, true, false, false), *applied.func, 3), "");
+}
+
+TEST(Steps, ConvInRegistersUnderItsEpilogue) {
+  expect_same(
+      conv({}),
+      parse_trace(
+          "inline bias; split relu rx [4]; split relu rc [8]; reorder relu ry rc.0 rx.0 rx.1 rc.1; mark relu rx.1 "
+          "unroll; "
+          "mark relu rc.1 vectorize; compute_at conv relu rx.0; scope conv reg; split conv ic [2]; "
+          "reorder conv oy ky kx ic.0 ic.1 ox oc; mark conv ic.1 unroll; mark conv ox unroll; mark conv oc vectorize; "
+          "pack conv w [0:8,2:1,3:1,1:1,0:1]; compute_at pad relu ry"),
+      4);
+}
+
+TEST(Steps, CacheReadTransposesAnOperand) {
+  expect_same(
+      matmul(6, 10, 7, false, true, true),
+      parse_trace(
+          "cache_read matmul w [1,0]; split relu i1 [4]; reorder relu i1.0 i0 i1.1; compute_at matmul.w relu i1.0; "
+          "compute_at matmul relu i0; mark matmul i1 unroll"),
+      5);
+}
+
+TEST(Steps, RfactorKeepsLanesApart) {
+  expect_same(
+      mean_rows(5, 37),
+      parse_trace("split sum i1 [2,4]; rfactor sum i1.1; mark sum.rf i1.2 vectorize; compute_at sum.rf sum i0; "
+                  "split sum i1.1 [4]; mark sum i1.1.1 vectorize; compute_at sum scale i0; mark scale i0 parallel"),
+      6);
+}
+
+TEST(Steps, RefusedWithAReason) {
+  const auto why = [](const Func& f, std::string_view trace) { return mcc::apply(f, parse_trace(trace)).why_not; };
+  EXPECT_NE(why(conv({}), "split conv nothing [2]").find("has no loop"), std::string::npos);
+  EXPECT_NE(why(conv({}), "inline conv").find("reduction"), std::string::npos);
+  EXPECT_NE(why(conv({}), "mark conv ic parallel").find("accumulate"), std::string::npos);
+  EXPECT_NE(why(conv({}), "mark conv oc vectorize").find("innermost"), std::string::npos);
+  EXPECT_NE(why(conv({}), "inline relu").find("output"), std::string::npos);
+  EXPECT_NE(why(conv({}), "split conv ox [4]; reorder conv ox.1 ox.0").find("inside"), std::string::npos);
+  EXPECT_NE(why(conv({}), "pack conv w [0:8,1:1,2:1,3:1,0:1]").find("pack"), std::string::npos);
+  EXPECT_NE(why(softmax_like(3, 4), "compute_at max sum i0").find("outside"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace mcc
