@@ -98,17 +98,56 @@ ValueId fold_into_conv(Rewriter& rw, const Node& conv, const Affine& map) {
   return rw.emit(op, {x, w, b}, conv_attrs);
 }
 
-// A [m,k] * [k,n] product whose channels are the n columns.
-ValueId fold_into_product(Rewriter& rw, const Node& product, const Affine& map) {
-  const Tensor& weights = *rw.constant(product.in[1]);
-  const Shape& shape = weights.type.shape;
-  const bool transposed = product.attrs.get_int("transB", 0) != 0;
-  Tensor folded = scaled(weights, map.scale, [&](i64 i) { return transposed ? i / shape[1] : i % shape[1]; });
-  const ValueId x = product.in[0];
-  const Attrs product_attrs = product.attrs;
-  const ValueId w = rw.add_constant(std::move(folded));
-  const ValueId shift = rw.add_constant(filled(weights.type.dtype, {static_cast<i64>(map.shift.size())}, map.shift));
-  return rw.emit("Add", {rw.emit("MatMul", {x, w}, product_attrs), shift});
+// A two-dimensional product with constant weights, and the constant of one value per column that is added to it.
+struct Product {
+  ValueId x = kNone;
+  const Tensor* weights = nullptr;
+  bool columns_first = false;  // weights are [n,k]
+  Attrs attrs;                 // of the MatMul to emit
+  Doubles bias;
+};
+
+std::optional<Product> product_of_matmul(Rewriter& rw, const Node* node) {
+  if (!node || node->op != "MatMul" || rw.rank(node->out[0]) != 2 || rw.rank(node->in[1]) != 2) return std::nullopt;
+  if (!rw.constant(node->in[1])) return std::nullopt;
+  const Doubles no_bias(at(rw.shape(node->out[0])[1]), 0);
+  return Product{node->in[0], rw.constant(node->in[1]), node->attrs.get_int("transB", 0) != 0, node->attrs, no_bias};
+}
+
+std::optional<Product> product_of_add(Rewriter& rw, const Node& add) {
+  for (size_t i = 0; i < 2; i++) {
+    std::optional<Product> product = product_of_matmul(rw, rw.maker(add.in[i]));
+    if (!product) continue;
+    const auto bias = per_channel(rw.constant(add.in[1 - i]), static_cast<i64>(product->bias.size()), 2);
+    if (!bias) continue;
+    product->bias = *bias;
+    return product;
+  }
+  return std::nullopt;
+}
+
+std::optional<Product> product_of_gemm(Rewriter& rw, const Node& gemm) {
+  if (!has_constant_weights(rw, gemm) || gemm.attrs.get_float("alpha", 1) != 1) return std::nullopt;
+  const i64 columns = rw.shape(gemm.out[0])[1];
+  const Doubles no_bias(at(columns), 0);
+  Product product{gemm.in[0], rw.constant(gemm.in[1]), gemm.attrs.get_int("transB", 0) != 0, {}, no_bias};
+  for (const char* flag : {"transA", "transB"})
+    if (gemm.attrs.get_int(flag, 0) != 0) product.attrs.set(flag, i64{1});
+  if (gemm.in.size() < 3 || gemm.in[2] == kNone) return product;
+  const auto bias = per_channel(rw.constant(gemm.in[2]), columns, 2);
+  if (!bias) return std::nullopt;
+  for (size_t c = 0; c < bias->size(); c++) product.bias[c] = (*bias)[c] * gemm.attrs.get_float("beta", 1);
+  return product;
+}
+
+ValueId fold_into_product(Rewriter& rw, const Product& product, const Affine& map) {
+  const i64 row = product.weights->type.shape[1];
+  Doubles bias = map.shift;
+  for (size_t c = 0; c < bias.size(); c++) bias[c] += map.scale[c] * product.bias[c];
+  const auto column_of = [&](i64 i) { return product.columns_first ? i / row : i % row; };
+  const ValueId w = rw.add_constant(scaled(*product.weights, map.scale, column_of));
+  const ValueId shift = rw.add_constant(filled(product.weights->type.dtype, {static_cast<i64>(bias.size())}, bias));
+  return rw.emit("Add", {rw.emit("MatMul", {product.x, w}, product.attrs), shift});
 }
 
 std::optional<ValueId> fold_into_maker(Rewriter& rw, ValueId x, const Affine& map) {
@@ -117,9 +156,10 @@ std::optional<ValueId> fold_into_maker(Rewriter& rw, ValueId x, const Affine& ma
   if (is_op(*maker, {"Conv", "ConvTranspose"}) && maker->attrs.get_string("layout", "NCHW") == "NCHW" &&
       has_constant_weights(rw, *maker))
     return fold_into_conv(rw, *maker, map);
-  const bool is_product =
-      maker->op == "MatMul" && rw.rank(x) == 2 && rw.rank(maker->in[1]) == 2 && rw.constant(maker->in[1]);
-  if (is_product) return fold_into_product(rw, *maker, map);
+  const std::optional<Product> product = maker->op == "Add"    ? product_of_add(rw, *maker)
+                                         : maker->op == "Gemm" ? product_of_gemm(rw, *maker)
+                                                               : product_of_matmul(rw, maker);
+  if (product) return fold_into_product(rw, *product, map);
   return std::nullopt;
 }
 
@@ -131,7 +171,7 @@ ValueId as_elementwise(Rewriter& rw, ValueId x, const Affine& map) {
   return rw.emit("Add", {product, rw.add_constant(filled(dtype, shape, map.shift))});
 }
 
-// Folding a plain Add into a product would only add the Add again.
+// A plain Add behind a product is what the product would become.
 bool worth_folding(Rewriter& rw, const Node& node, ValueId x) { return node.op != "Add" || !rw.maker(x, "MatMul"); }
 
 }  // namespace

@@ -47,6 +47,7 @@ class Fuser {
       joined.nodes.push_back(n);
       if (!is_exit) copies_[at(n)] = copies_if_inlined(n);
       joined.has_anchor |= kinds_[at(n)] == FuseKind::anchor;
+      joined.has_product |= node(n).op == "MatMul";
       clean_[at(n)] = kinds_[at(n)] == FuseKind::elementwise &&
                       (is_exit || all_readers(n, [this](int r) { return clean_[at(r)] != 0; }));
     }
@@ -59,6 +60,7 @@ class Fuser {
   struct Group {
     std::vector<int> nodes;  // last first
     bool has_anchor = false;
+    bool has_product = false;  // its operands are read again and again
   };
 
   const Graph& graph_;
@@ -129,7 +131,8 @@ class Fuser {
     if (kind == FuseKind::anchor) return clean_[at(reader)] && shape(v) == shape(node(reader).out[0]);
     if (into == FuseKind::elementwise) return shape(v) == shape(node(reader).out[0]);
     if (hosted_[at(n)]) return false;
-    if (into == FuseKind::movement) return moves_once(node(reader), v);
+    if (into == FuseKind::movement)
+      return !groups_[at(group_of_[at(reader)])].has_product && moves_once(node(reader), v);
     return into == FuseKind::anchor && reads_once(node(reader), v);
   }
 
@@ -140,15 +143,22 @@ class Fuser {
            is_op(reader, {"Transpose", "Slice", "Split", "Pad", "DepthToSpace", "SpaceToDepth", "Trilu"});
   }
 
+  // A product can read a transposition in place when rows stay rows: only strides differ.
+  bool keeps_rows(ValueId v) const {
+    const Node& maker = node(makers_[at(v)]);
+    return maker.op == "Transpose" && maker.attrs.get_ints("perm").back() == static_cast<i64>(shape(v).size()) - 1;
+  }
+
   // An anchor that reads each element of v about once. A product reads its operands again for every row or column;
   // a padded convolution copies its input first.
   bool reads_once(const Node& reader, ValueId v) const {
+    if (reader.op == "MatMul") return keeps_rows(v);
     if (reader.in[0] != v || std::count(reader.in.begin(), reader.in.end(), v) != 1) return false;
     if (reader.op == "Conv") {
       const std::vector<i64> pads = reader.attrs.get_ints("pads", {});
       return std::any_of(pads.begin(), pads.end(), [](i64 pad) { return pad != 0; });
     }
-    return !is_op(reader, {"ConvTranspose", "MatMul", "Gemm", "Einsum", "LSTM", "GRU", "RNN", "Resize", "GridSample",
+    return !is_op(reader, {"ConvTranspose", "Gemm", "Einsum", "LSTM", "GRU", "RNN", "Resize", "GridSample",
                            "MatMulInteger", "ConvInteger", "QLinearMatMul", "QLinearConv"});
   }
 

@@ -52,6 +52,7 @@ struct LoweredModel {
   Graph graph;  // after passes; owns the values that args refer to
   std::vector<KernelCall> calls;
   // Values that are the same bytes as another value: alias_of[v] = value it is a view of, or kNone.
+  // The base is never a view itself, and a graph output never is a view (others may live inside it).
   // A Reshape costs nothing; a contiguous Slice is a view at an offset; inputs of a contiguous Concat live inside its
   // output.
   struct View {

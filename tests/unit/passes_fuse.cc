@@ -57,6 +57,18 @@ TEST(Fuse, ProloguesWhereElementsAreReadOnce) {
             "Exp+Transpose+Neg+ReduceSum");
 }
 
+TEST(Fuse, ProductsReadTransposedRowsInPlace) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[4,2,8]
+    input %z: f32[2,8,4]
+    %e: f32[4,2,8] = Exp(%x)
+    %a: f32[2,4,8] = Transpose(%e) {perm=[1,0,2]}
+    %b: f32[2,4,8] = Transpose(%z) {perm=[0,2,1]}
+    %c: f32[2,4,4] = MatMul(%a, %b) {transB=1}
+    output %c })"),
+            "Exp | Transpose | Transpose+MatMul");
+}
+
 TEST(Fuse, ValuesWithOtherReadersEndTheirGroup) {
   EXPECT_EQ(groups_of(R"(graph {
     input %x: f32[4,4]

@@ -130,6 +130,15 @@ TEST(FoldBatchNorm, IntoProductsAndPlainFactorsIntoConvolutions) {
     %y: f32[2,3] = BatchNormalization(%c, %g, %g, %g, %v) {epsilon=0.001}
     output %y })");
   EXPECT_EQ(ops_of(drop_dead(product)), "MatMul Add");
+  const Graph gemm = checked(fold_batch_norm, R"(graph {
+    const %w: f32[3,4] = hash:1
+    const %g: f32[3] = hash:3
+    const %v: f32[3] = [1.0, 0.5, 0.25]
+    input %x: f32[2,4]
+    %c: f32[2,3] = Gemm(%x, %w, %g) {alpha=1.0, beta=0.5, transB=1}
+    %y: f32[2,3] = BatchNormalization(%c, %g, %g, %g, %v) {epsilon=0.001}
+    output %y })");
+  EXPECT_EQ(ops_of(drop_dead(gemm)), "MatMul Add");
   const Graph conv = checked(fold_batch_norm, R"(graph {
     const %w: f32[4,2,1,1] = hash:1
     const %s: f32[4,1,1] = hash:3
