@@ -49,34 +49,42 @@ void check_input_names(const RunArgs& args, const ArtifactInfo& info) {
   }
 }
 
+// .npy has no bf16: such an input is given as f32 (and an output written as it).
+Tensor read_input(const std::string& file, DType dtype) {
+  Tensor tensor = read_npy(file);
+  if (dtype != DType::bf16 || tensor.type.dtype != DType::f32) return tensor;
+  Tensor narrow({DType::bf16, tensor.type.shape});
+  for (i64 i = 0; i < tensor.size(); i++) narrow.set(i, tensor.get(i));
+  return narrow;
+}
+
 std::vector<Tensor> make_inputs(const RunArgs& args, const ArtifactInfo& info) {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < info.inputs.size(); i++) {
     const ArtifactInfo::Port& port = info.inputs[i];
     const std::string file = input_file(args, port.name);
     tensors.push_back(file.empty() ? random_input(port.type, port.name, static_cast<int>(i), args.seed)
-                                   : read_npy(file));
+                                   : read_input(file, port.type.dtype));
     if (tensors.back().type != port.type)
       fail("{}: is {}, input {} is {}", file, to_string(tensors.back().type), port.name, to_string(port.type));
   }
   return tensors;
 }
 
-// Everything that a run needs, allocated once.
+// Everything that a run needs, allocated once. The threads end before their code is unloaded, whatever is thrown.
 struct Session {
   const ArtifactInfo& info;
   OpenedModel opened;
+  std::unique_ptr<mcc_runtime, decltype(&mcc_runtime_destroy)> rt;
   std::vector<Tensor> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
   Tensor arena;
-  mcc_runtime* rt = nullptr;
   double load_ms = 0;
 
   Session(const RunArgs& args, const ArtifactInfo& artifact, int threads, Clock::time_point start)
-      : info(artifact), opened(artifact) {
+      : info(artifact), opened(artifact), rt(opened.runtime_create(threads), opened.runtime_destroy) {
     arena = Tensor({DType::u8, {opened.model->arena_bytes}});
-    rt = opened.runtime_create(threads);
     if (!rt) throw JobError(fmt::format("cannot start {} threads", threads));
     load_ms = ms_since(start);
     inputs = make_inputs(args, info);
@@ -86,9 +94,6 @@ struct Session {
       out.push_back(outputs.back().bytes());
     }
   }
-  ~Session() { opened.runtime_destroy(rt); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 };
 
 struct Slice {
@@ -115,7 +120,7 @@ void write_profile(const RunArgs& args, Session& session, i64 runs) {
   recorder.slices.reserve(static_cast<size_t>(runs * session.opened.model->n_steps));
   for (i64 r = 0; r < runs; r++)
     session.opened.run_hooked(session.opened.model, session.in.data(), session.out.data(), session.arena.bytes(),
-                              session.rt, record_step, &recorder);
+                              session.rt.get(), record_step, &recorder);
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const Slice& slice : recorder.slices) {
     const nlohmann::json& kernel = session.info.kernels.at(static_cast<size_t>(slice.step));
@@ -154,7 +159,7 @@ nlohmann::ordered_json run_here(const RunArgs& args, const ArtifactInfo& info, i
   Session session(args, info, threads, Clock::now());
   mcc_timing t{};
   const int status = mcc_time_runs(session.opened.run, session.opened.model, session.in.data(), session.out.data(),
-                                   session.arena.bytes(), session.rt, args.repeat, &t);
+                                   session.arena.bytes(), session.rt.get(), args.repeat, &t);
   if (status != MCC_OK) throw JobError(fmt::format("{}: the run failed with status {}", info.folder.string(), status));
   if (!args.profile.empty()) write_profile(args, session, args.repeat > 0 ? args.repeat : 10);
   if (!args.output.empty()) {

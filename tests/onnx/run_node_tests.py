@@ -66,6 +66,16 @@ def read_all(folder, kind, values):
     return [read_tensor(p, v.type.tensor_type.elem_type) for p, v in zip(files, values)]
 
 
+def fits(value, array):
+    """Whether the data has the shape that the model declares.  Debian's bfloat16 CastLike cases have some that has not,
+    for an input whose numbers nobody reads: it is left out, and mcc-run makes its own."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return True
+    dims = tensor.shape.dim
+    return len(dims) == array.ndim and all(d.dim_value in (0, n) for d, n in zip(dims, array.shape))
+
+
 def file_name(output):
     return re.sub(r"[^A-Za-z0-9._-]", "_", output) + ".npy"
 
@@ -123,7 +133,9 @@ def run_data_set(options, model, graph, data, temp):
     artifact, results = temp / "artifact", temp / "results"
     bound = compile_case(options, model, names, files, artifact)
     argv = [options.bin / "mcc-run", artifact, "--output=%s" % results, "--repeat=1"]
-    argv += ["--input=%s=%s" % (name, file) for name, file in files.items() if name not in bound]
+    for value, array in zip(real, inputs):
+        if value.name not in bound and fits(value, array):
+            argv.append("--input=%s=%s" % (value.name, files[value.name]))
     status, error = run(argv)
     if status != 0:
         raise Crashed("mcc-run: status %d: %s" % (status, error[-300:]))
