@@ -126,11 +126,6 @@ class Walk {
   bool in_vector_ = false;
 };
 
-void collect(const Expr& expr, std::set<int>& into) {
-  if (expr.op == ExprOp::load) into.insert(static_cast<int>(expr.i));
-  for (const Expr& arg : expr.args) collect(arg, into);
-}
-
 // Rows of register buffers start at multiples of a vector, so that a vector access rounded up stays in its row.
 i64 row_pitch(i64 extent) {
   i64 lanes = 1;
@@ -172,16 +167,21 @@ bool has_parallel_region(const Stmt& stmt) {
                     std::ranges::any_of(branch->else_body, has_parallel_region));
 }
 
+void add_used_buffers(const Expr& expr, std::set<int>& into) {
+  if (expr.op == ExprOp::load) into.insert(static_cast<int>(expr.i));
+  for (const Expr& arg : expr.args) add_used_buffers(arg, into);
+}
+
 void add_used_buffers(const Stmt& stmt, std::set<int>& into) {
   if (const Loop* l = std::get_if<Loop>(&stmt.node)) {
     for (const Stmt& inner : l->body) add_used_buffers(inner, into);
   } else if (const loop::Store* store = std::get_if<loop::Store>(&stmt.node)) {
     into.insert(store->buffer);
-    for (const Expr& index : store->index) collect(index, into);
-    collect(store->value, into);
+    for (const Expr& index : store->index) add_used_buffers(index, into);
+    add_used_buffers(store->value, into);
   } else {
     const loop::If& branch = std::get<loop::If>(stmt.node);
-    collect(branch.condition, into);
+    add_used_buffers(branch.condition, into);
     for (const Stmt& inner : branch.then_body) add_used_buffers(inner, into);
     for (const Stmt& inner : branch.else_body) add_used_buffers(inner, into);
   }

@@ -44,5 +44,6 @@ bool has_parallel_region(const loop::Stmt& stmt);
 // The buffers a list of statements touches, ascending.
 std::set<int> used_buffers(const std::vector<loop::Stmt>& body);
 void add_used_buffers(const loop::Stmt& stmt, std::set<int>& into);
+void add_used_buffers(const loop::Expr& expr, std::set<int>& into);
 
 }  // namespace mcc::codegen

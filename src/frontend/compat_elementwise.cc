@@ -19,12 +19,9 @@ Outputs cast(OnnxCall& call) {
 }
 Outputs cast_like(OnnxCall& call) { return cast_to(call, call.builder.type(call.need(1, "target_type")).dtype); }
 
-// Bounds were attributes until opset 10. Bounds that only become known when the model runs take Max and Min.
-Outputs clip(OnnxCall& call) {
-  const ValueId x = call.need(0, "input");
-  if (call.opset < 11) return call.emit("Clip", {x}, call.attrs);
-  Attrs attrs;
-  ValueId result = x;
+// One bound after the other, so that bounds which only become known when the model runs can take Max and Min.
+Outputs clip_in_steps(const OnnxCall& call) {
+  ValueId result = call.in[0];
   const struct {
     size_t input;
     const char *name, *op;
@@ -32,15 +29,51 @@ Outputs clip(OnnxCall& call) {
   for (const auto& bound : bounds) {
     if (!call.has(bound.input)) continue;
     if (call.builder.known(call.in[bound.input]))
-      attrs.set(bound.name, call.known_number(bound.input, bound.name));
+      result = call.emit1("Clip", {result}, make_attrs({{bound.name, call.known_number(bound.input, bound.name)}}));
     else
       result = call.emit1(bound.op, {result, call.in[bound.input]});
   }
-  if (attrs.items.empty()) return {result};
-  // A known minimum must apply before a maximum that is not known.
-  if (attrs.has("min") && !attrs.has("max") && result != x)
-    return call.emit("Min", {call.emit1("Clip", {x}, attrs), call.in[2]});
-  return call.emit("Clip", {result}, attrs);
+  return {result};
+}
+
+// Bounds were attributes until opset 10.
+Outputs clip(OnnxCall& call) {
+  const ValueId x = call.need(0, "input");
+  if (call.opset < 11) return call.emit("Clip", {x}, call.attrs);
+  for (const size_t bound : {1, 2})
+    if (call.has(bound) && !call.builder.known(call.in[bound])) return clip_in_steps(call);
+  Attrs attrs;
+  if (call.has(1)) attrs.set("min", call.known_number(1, "min"));
+  if (call.has(2)) attrs.set("max", call.known_number(2, "max"));
+  if (attrs.items.empty()) return {x};
+  return call.emit("Clip", {x}, attrs);
+}
+
+// Until opset 6 the second operand was aligned with the first at an axis, not at the right.
+Outputs binary(OnnxCall& call) {
+  const ValueId a = call.need(0, "A");
+  ValueId b = call.need(1, "B");
+  if (call.opset >= 7 && (call.attrs.has("axis") || call.attrs.has("broadcast")))
+    fail("attribute 'axis' ended with opset 6");
+  if (call.attrs.has("axis")) {
+    const i64 axis = normalize_axis(call.attrs.get_int("axis"), call.builder.rank(a));
+    Shape shape = call.builder.shape(b);
+    const size_t rank = shape.size() + at(axis);
+    if (rank > call.builder.shape(a).size()) fail("B {} does not fit at axis {}", to_string(shape), axis);
+    shape.resize(call.builder.shape(a).size() - at(axis), 1);
+    b = call.reshape(b, shape);
+  }
+  return call.emit(call.op, {a, b});
+}
+
+// Until opset 6 a slope per channel was a plain list.
+Outputs prelu(OnnxCall& call) {
+  const ValueId x = call.need(0, "X"), slope = call.need(1, "slope");
+  if (call.opset >= 7 || call.builder.rank(slope) != 1 || call.builder.rank(x) < 3)
+    return call.emit("PRelu", {x, slope});
+  Shape shape(at(call.builder.rank(x)) - 1, 1);
+  shape[0] = call.builder.shape(slope)[0];
+  return call.emit("PRelu", {x, call.reshape(slope, shape)});
 }
 
 // At inference the data passes and nothing is masked.
@@ -137,26 +170,26 @@ constexpr OnnxOp kOps[] = {
     {"Tan", import_plain, ""},
     {"Tanh", import_plain, ""},
     {"ThresholdedRelu", import_plain, "alpha"},
-    {"Add", import_plain, ""},
-    {"And", import_plain, ""},
+    {"Add", binary, "axis broadcast"},
+    {"And", binary, "axis broadcast"},
     {"BitShift", import_plain, "direction"},
     {"BitwiseAnd", import_plain, ""},
     {"BitwiseOr", import_plain, ""},
     {"BitwiseXor", import_plain, ""},
-    {"Div", import_plain, ""},
-    {"Equal", import_plain, ""},
-    {"Greater", import_plain, ""},
+    {"Div", binary, "axis broadcast"},
+    {"Equal", binary, "axis broadcast"},
+    {"Greater", binary, "axis broadcast"},
     {"GreaterOrEqual", import_plain, ""},
-    {"Less", import_plain, ""},
+    {"Less", binary, "axis broadcast"},
     {"LessOrEqual", import_plain, ""},
     {"Mod", import_plain, "fmod"},
-    {"Mul", import_plain, ""},
-    {"Or", import_plain, ""},
-    {"PRelu", import_plain, ""},
-    {"Pow", import_plain, ""},
-    {"Sub", import_plain, ""},
+    {"Mul", binary, "axis broadcast"},
+    {"Or", binary, "axis broadcast"},
+    {"PRelu", prelu, ""},
+    {"Pow", binary, "axis broadcast"},
+    {"Sub", binary, "axis broadcast"},
     {"Where", import_plain, ""},
-    {"Xor", import_plain, ""},
+    {"Xor", binary, "axis broadcast"},
     {"com.microsoft.Gelu", gelu, ""},
     {"com.microsoft.FastGelu", fast_gelu, ""},
     {"com.microsoft.BiasGelu", bias_gelu, ""},

@@ -6,12 +6,11 @@
 namespace mcc::frontend {
 namespace {
 
-void refuse_blocks(const OnnxCall& call) {
-  if (call.attrs.get_int("block_size", 0) != 0) fail("blocked quantisation is not supported");
+Attrs axis_and_block(const OnnxCall& call) {
+  return make_attrs({{"axis", call.attrs.get_int("axis", 1)}, {"block_size", call.attrs.get_int("block_size", 0)}});
 }
 
 Outputs quantize_linear(OnnxCall& call) {
-  refuse_blocks(call);
   const ValueId x = call.need(0, "x"), scale = call.need(1, "y_scale");
   const i64 wanted = call.attrs.get_int("output_dtype", 0);
   ValueId zero = call.input(2);
@@ -20,13 +19,10 @@ Outputs quantize_linear(OnnxCall& call) {
     require_small({dtype, call.builder.shape(scale)}, "the zero point");
     zero = call.constant(Tensor(TensorType{dtype, call.builder.shape(scale)}));
   }
-  return call.emit("QuantizeLinear", {x, scale, zero}, make_attrs({{"axis", call.attrs.get_int("axis", 1)}}));
+  return call.emit("QuantizeLinear", {x, scale, zero}, axis_and_block(call));
 }
 
-Outputs dequantize_linear(OnnxCall& call) {
-  refuse_blocks(call);
-  return call.emit("DequantizeLinear", call.in, make_attrs({{"axis", call.attrs.get_int("axis", 1)}}));
-}
+Outputs dequantize_linear(OnnxCall& call) { return call.emit("DequantizeLinear", call.in, axis_and_block(call)); }
 
 Outputs conv_integer(OnnxCall& call) {
   return call.emit("ConvInteger", call.in, conv_attrs(call, call.shape(0), call.builder.shape(call.need(1, "w"))));

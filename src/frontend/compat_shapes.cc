@@ -50,7 +50,8 @@ Outputs range_of(OnnxCall& call) {
                delta = call.known_number(2, "delta");
   if (delta == 0 || !std::isfinite(delta) || !std::isfinite(limit - start)) fail("the step is {}", delta);
   const double count = std::max(0.0, std::ceil((limit - start) / delta));
-  if (count > 1e8) fail("the result has {} elements", count);
+  if (count > 1e9) fail("the result has {} elements", count);
+  require_small({dtype, {static_cast<i64>(count)}}, "the result");
   Tensor tensor(TensorType{dtype, {static_cast<i64>(count)}});
   for (i64 i = 0; i < tensor.size(); i++) {
     if (is_float(dtype))

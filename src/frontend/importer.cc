@@ -116,6 +116,7 @@ const Tensor& OnnxCall::known(size_t i, std::string_view what) const {
   if (const Tensor* tensor = builder.known(v)) return *tensor;
   std::vector<std::string> options;
   for (const std::string& input : builder.inputs_behind(v)) options.push_back(fmt::format("--bind={}=VALUE", input));
+  if (options.empty()) fail("input '{}' must be known at compile time, but is too large to be computed there", what);
   if (options.size() > 4) options.resize(4), options.push_back("...");
   fail("input '{}' must be known at compile time, but depends on the model's inputs; give {}", what,
        join(options, " "));

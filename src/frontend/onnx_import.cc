@@ -86,13 +86,22 @@ Graph import_model(onnx::ModelProto& model, const fs::path& folder, const Import
   return std::move(builder.graph);
 }
 
+// Names come from the file and may hold anything; a message is one line of sensible length.
+std::string one_line(std::string text) {
+  constexpr size_t kMaxLength = 1000;
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  if (text.size() > kMaxLength) text = text.substr(0, kMaxLength) + "...";
+  return text;
+}
+
 // Errors in a model name the file, once.
 Graph import_named(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options,
                    const std::string& what) {
   try {
     return import_model(model, folder, options);
   } catch (const Error& error) {
-    fail("{}: {}", what, error.what());
+    fail("{}: {}", what, one_line(error.what()));
   } catch (const std::bad_alloc&) {
     fail("{}: the model needs more memory than there is", what);
   } catch (const std::length_error&) {
@@ -106,7 +115,7 @@ Graph import_onnx(const fs::path& file, const ImportOptions& options) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail("{}: cannot read: {}", file.string(), std::strerror(errno));
   onnx::ModelProto model;
-  google::protobuf::io::FileInputStream stream(fd);
+  google::protobuf::io::FileInputStream stream(fd, 1 << 20);
   stream.SetCloseOnDelete(true);
   std::error_code error;
   if (fs::is_directory(file, error)) fail("{}: is a folder, a file is needed", file.string());

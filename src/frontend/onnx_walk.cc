@@ -16,6 +16,14 @@ constexpr int kMaxDepth = 32;         // of function calls in function calls
 
 std::string domain_of(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
+// Exporters may leave the name out; the first output says as well which node it is.
+std::string name_of(const onnx::NodeProto& node) {
+  if (!node.name().empty()) return node.name();
+  for (const std::string& output : node.output())
+    if (!output.empty()) return output;
+  return "unnamed";
+}
+
 Node as_node(const OnnxCall& call) { return {call.op, call.name, {}, {}, {}}; }
 
 void check_attributes(const OnnxCall& call, const OnnxOp& op) {
@@ -68,8 +76,7 @@ void Walker::run_nodes(Nodes& nodes, Scope& scope, const Frame& frame) {
 void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame) {
   if (++visited_ > kMaxVisited)
     fail("the model needs more than {} nodes once loops and functions are unrolled", kMaxVisited);
-  const std::string first = node.output_size() > 0 ? node.output(0) : "";
-  OnnxCall call{builder_, node.op_type(), node.name().empty() ? first : node.name(), 0, {}, {}, {}};
+  OnnxCall call{builder_, node.op_type(), name_of(node), 0, {}, {}, {}};
   try {
     const auto opset = frame.opsets.find(domain_of(node.domain()));
     call.opset = opset == frame.opsets.end() ? 0 : opset->second;

@@ -192,7 +192,7 @@ inline bool is_param(Scope scope) {
 }
 std::vector<int> params(const Func& func);  // buffer indices of the parameters, in order
 
-// The packed form of a constant. tensor.type.shape must be pack.source; result shape is buffer.shape.
+// The packed form of a constant, whose row-major elements are those of pack.source; the result has buffer.shape.
 Tensor pack_constant(const Buffer& buffer, const Tensor& source);
 
 }  // namespace mcc::loop

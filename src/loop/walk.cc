@@ -98,7 +98,8 @@ std::vector<int> params(const Func& func) {
 Tensor pack_constant(const Buffer& buffer, const Tensor& source) {
   const Pack& pack = buffer.pack;
   const size_t rank = buffer.shape.size();
-  MCC_CHECK(pack.dims.size() == rank && source.type.shape == pack.source && source.type.dtype == buffer.dtype);
+  // The source may come with unit dimensions that collapse() dropped: only its row-major elements matter.
+  MCC_CHECK(pack.dims.size() == rank && source.size() == elements(pack.source) && source.type.dtype == buffer.dtype);
   const Shape strides = row_major_strides(pack.source);
   const i64 size = size_of(buffer.dtype);
   Tensor packed({buffer.dtype, buffer.shape});

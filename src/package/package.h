@@ -1,4 +1,5 @@
-// Best traces + memory plan + packed weights + runtime -> the artifact folder (see the product page in docs/ARTIFACT.md).
+// Best traces + memory plan + packed weights + runtime -> the artifact folder (see the product page in
+// docs/ARTIFACT.md).
 #pragma once
 #include <filesystem>
 #include <map>
@@ -17,11 +18,12 @@ namespace mcc {
 struct MemoryPlan {
   struct Place {
     enum class Kind : u8 { none, arena, input, output, weight } kind = Kind::none;
-    i64 offset = 0;  // arena: bytes from its start; weight: bytes into the weight blob; input/output: bytes into that tensor
+    i64 offset =
+        0;  // arena: bytes from its start; input/output: bytes into that tensor; weight: decided per kernel (weights.h)
     int index = -1;  // input/output number
   };
-  std::vector<Place> values;            // one for each graph value
-  std::vector<i64> scratch;             // one for each call: arena offset of its scratch memory
+  std::vector<Place> values;  // one for each graph value
+  std::vector<i64> scratch;   // one for each call: arena offset of its scratch memory
   i64 arena_bytes = 0;
 };
 // Greedy by size over lifetimes (Pisarchyk & Lee 2020); element-wise kernels may write over an input that dies.
@@ -29,16 +31,19 @@ MemoryPlan plan_memory(const LoweredModel& model, const std::vector<loop::Func>&
 
 struct PackageOptions {
   Target target;
-  std::string emit = "so";             // so, a, obj, exe, c
-  std::string model_name;              // becomes part of symbols and file names after cleaning
+  std::string emit = "so";  // so, a, obj, exe, c
+  std::string model_name;   // becomes part of symbols and file names after cleaning
   std::filesystem::path out_dir;
-  std::map<std::string, Trace> traces; // task key -> trace to use; tasks not listed get default_trace
+  std::map<std::string, Trace> traces;            // task key -> trace to use; tasks not listed get default_trace
   std::map<std::string, std::string> record_ids;  // task key -> id of the record the trace came from
 };
 struct Artifact {
   std::filesystem::path folder;
   i64 arena_bytes = 0, weight_bytes = 0, code_bytes = 0;
 };
+// Throws Error when package() could not write there: no such parent, no permission, or the folder holds something other
+// than an artifact.
+void check_out_dir(const std::filesystem::path& out_dir);
 // The tasks of a lowered model, equal ones merged, in order of first use.
 std::vector<Task> model_tasks(const LoweredModel& model, const Target& target);
 // Writes the folder whole or not at all. Byte-identical for the same inputs.

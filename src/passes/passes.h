@@ -11,14 +11,16 @@
 
 namespace mcc {
 
-Graph fold_constants(const Graph&);        // nodes whose inputs are all constants are evaluated by their reference
-Graph drop_dead(const Graph&);             // nodes and values that no output needs; Identity nodes
-Graph merge_equal(const Graph&);           // common subexpressions, equal constants
-Graph simplify_algebra(const Graph&);      // x+0, x*1, Transpose of Transpose, Reshape of Reshape, Cast to the same type, ...
-Graph fold_batch_norm(const Graph&);       // BatchNormalization into the convolution or product before it, else to Mul and Add
-Graph recognize(const Graph&);             // LayerNorm, Gelu, HardSwish, SiLU as exporters write them -> one node
-Graph decompose(const Graph&);             // composites that have no lowering of their own -> simpler ops
-Graph lay_out(const Graph&);               // convolution networks to channels-last; transposes cancelled or fused
+Graph fold_constants(const Graph&);  // nodes whose inputs are all constants are evaluated by their reference
+Graph drop_dead(const Graph&);       // nodes and values that no output needs; Identity nodes
+Graph merge_equal(const Graph&);     // common subexpressions, equal constants
+Graph simplify_algebra(
+    const Graph&);  // x+0, x*1, Transpose of Transpose, Reshape of Reshape, Cast to the same type, ...
+Graph fold_batch_norm(
+    const Graph&);              // BatchNormalization into the convolution or product before it, else to Mul and Add
+Graph recognize(const Graph&);  // LayerNorm, Gelu, HardSwish, SiLU as exporters write them -> one node
+Graph decompose(const Graph&);  // composites that have no lowering of their own -> simpler ops
+Graph lay_out(const Graph&);    // convolution networks to channels-last; transposes cancelled or fused
 
 struct Pass {
   std::string_view name;
@@ -26,8 +28,9 @@ struct Pass {
 };
 std::span<const Pass> graph_passes();
 struct PassOptions {
-  std::set<std::string, std::less<>> disabled;                              // by name
-  std::function<void(std::string_view pass, const Graph&, double seconds)> changed;  // called after a pass that changed the graph
+  std::set<std::string, std::less<>> disabled;  // by name
+  std::function<void(std::string_view pass, const Graph&, double seconds)>
+      changed;  // called after a pass that changed the graph
 };
 Graph run_passes(const Graph&, const PassOptions& = {});  // verifies after each
 
@@ -36,7 +39,8 @@ struct FusedGroup {
   std::vector<int> nodes;
   std::vector<ValueId> inputs, outputs;  // inputs: constants included, in order of first use
 };
-std::vector<FusedGroup> fuse(const Graph&);  // every node that needs work is in exactly one group; groups in executable order
+std::vector<FusedGroup> fuse(
+    const Graph&);  // every node that needs work is in exactly one group; groups in executable order
 
 // A kernel of the model. args[i] is the value bound to the i-th parameter of func.
 struct KernelCall {
@@ -45,10 +49,12 @@ struct KernelCall {
   std::vector<std::string> nodes;  // names of the graph nodes it computes, for reports
 };
 struct LoweredModel {
-  Graph graph;      // after passes; owns the values that args refer to
+  Graph graph;  // after passes; owns the values that args refer to
   std::vector<KernelCall> calls;
   // Values that are the same bytes as another value: alias_of[v] = value it is a view of, or kNone.
-  // A Reshape costs nothing; a contiguous Slice is a view at an offset; inputs of a contiguous Concat live inside its output.
+  // The base is never a view itself, and a graph output never is a view (others may live inside it).
+  // A Reshape costs nothing; a contiguous Slice is a view at an offset; inputs of a contiguous Concat live inside its
+  // output.
   struct View {
     ValueId base = kNone;
     i64 offset_bytes = 0;

@@ -20,9 +20,13 @@ int cmd_targets(const Args& args);
 
 // Each row is a command of its own file, cmd_NAME.cc.
 constexpr Command kCommands[] = {
+    {"compile", "makes the artifact of a model from a tuning log, measuring nothing", cmd_compile},
     {"log", "shows, merges, exports and imports tuning logs", cmd_log},
+    {"opt", "runs one stage of the compiler from text to text", cmd_opt},
+    {"run", "runs an artifact and times it", cmd_run},
     {"targets", "lists the known targets", cmd_targets},
     {"tune", "finds the fastest program for a model on a target, by measuring", cmd_tune},
+    {"verify", "compares an artifact with the reference", cmd_verify},
 };
 
 int cmd_targets(const Args& args) {

@@ -17,6 +17,7 @@ using Args = std::vector<std::string>;
 
 int cmd_compile(const Args& args);
 int cmd_log(const Args& args);
+int cmd_opt(const Args& args);
 int cmd_run(const Args& args);
 int cmd_tune(const Args& args);
 int cmd_verify(const Args& args);

@@ -83,7 +83,7 @@ def compile_case(options, model, names, files, out):
     """Compiles the model, binding the inputs that mcc asks for; gives the names that are bound."""
     bound = []
     while True:
-        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "-o", out]
+        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out]
         status, error = run(argv + ["--bind=%s=%s" % (name, files[name]) for name in bound])
         if status == 0:
             return bound
@@ -95,11 +95,13 @@ def compile_case(options, model, names, files, out):
         bound += more
 
 
-def compare(name, got, want):
+def compare(output, got, want):
+    name = output.name
     if got.shape != want.shape or got.dtype != want.dtype:
         raise Wrong("%s is %s%s instead of %s%s" % (name, got.dtype, list(got.shape), want.dtype, list(want.shape)))
     if want.dtype.kind == "f":
-        rtol, atol = (1e-2, 1e-3) if want.dtype == np.float16 else (1e-3, 1e-5)
+        narrow = output.type.tensor_type.elem_type in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
+        rtol, atol = (1e-2, 1e-3) if narrow else (1e-3, 1e-5)
         same = np.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
     else:
         same = got == want
@@ -126,7 +128,7 @@ def run_data_set(options, model, graph, data, temp):
     if status != 0:
         raise Crashed("mcc-run: status %d: %s" % (status, error[-300:]))
     for output, want in zip(graph.output, wanted):
-        compare(output.name, np.load(results / file_name(output.name)), want)
+        compare(output, np.load(results / file_name(output.name)), want)
 
 
 def run_case(options, folder):
@@ -159,6 +161,9 @@ def main():
     folders = sorted(p.parent for p in (DATA / options.suite).glob("*/model.onnx"))
     if options.patterns:
         folders = [f for f in folders if any(fnmatch.fnmatch(f.name, p) for p in options.patterns)]
+    for program in ("mcc-compile", "mcc-run"):
+        if not (options.bin / program).exists():
+            sys.exit("run_node_tests.py: %s is missing; run scripts/build.sh, or give --bin" % (options.bin / program))
     if not folders:
         sys.exit("run_node_tests.py: no case under %s matches" % (DATA / options.suite))
     count = dict.fromkeys(["passed", "refused", "wrong", "crashed"], 0)

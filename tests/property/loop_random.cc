@@ -149,4 +149,140 @@ Expr instantiate_plainly(const Expr& pattern, std::span<const Expr* const> bindi
   return filled;
 }
 
+// --- programs
+// -----------------------------------------------------------------------------------------------------------
+
+namespace {
+
+class FuncMaker {
+ public:
+  explicit FuncMaker(Rng& rng) : rng_(rng), b_("random") {}
+  Func make();
+
+ private:
+  i64 extent() { return rng_.below(12) == 0 ? 0 : rng_.below(3) == 0 ? 1 : 2 + rng_.below(3); }
+  Shape shape(i64 rank);
+  int source(const Shape& shape);
+  int result(const Shape& shape, bool last);
+  void elementwise(bool last);
+  void reduction(bool last);
+  void pad(bool last);
+  Expr read(const Vars& vars, const Shape& extents);
+
+  Rng& rng_;
+  FuncBuilder b_;
+  std::vector<std::pair<int, Shape>> buffers_;  // what may be read
+  int names_ = 0;
+};
+
+Shape FuncMaker::shape(i64 rank) {
+  Shape dims;
+  for (i64 d = 0; d < rank; d++) dims.push_back(extent());
+  return dims;
+}
+
+// A buffer of this shape, with some dimensions replaced by 1: an old one when there is one.
+int FuncMaker::source(const Shape& shape) {
+  for (const auto& [id, have] : buffers_) {
+    if (have == shape && rng_.below(2) == 0) return id;
+  }
+  const int id = b_.input(fmt::format("x{}", names_++), DType::f32, shape);
+  buffers_.emplace_back(id, shape);
+  return id;
+}
+
+int FuncMaker::result(const Shape& shape, bool last) {
+  const std::string name = fmt::format("t{}", names_++);
+  return last ? b_.output(name, DType::f32, shape) : b_.temp(name, DType::f32, shape);
+}
+
+// Reads a buffer that is broadcast to the extents, or one of whose dimensions are in another order.
+Expr FuncMaker::read(const Vars& vars, const Shape& extents) {
+  Shape from = extents;
+  Vars index = vars;
+  if (rng_.below(3) == 0) {
+    for (size_t d = 0; d < from.size(); d++) {
+      if (rng_.below(3) != 0) continue;
+      from[d] = 1;
+      index[d] = const_int(0);
+    }
+  }
+  if (rng_.below(4) == 0 && from.size() >= 2) {
+    const size_t at = static_cast<size_t>(rng_.below(static_cast<i64>(from.size()) - 1));
+    std::swap(from[at], from[at + 1]);
+    std::swap(index[at], index[at + 1]);
+  }
+  return b_.load(source(from), index);
+}
+
+void FuncMaker::elementwise(bool last) {
+  const Shape extents = shape(rng_.below(5));
+  const int y = result(extents, last);
+  b_.block(fmt::format("b{}", names_++), extents, y, [&](const Vars& v) {
+    Expr value = read(v, extents);
+    if (rng_.below(2) == 0) value = std::move(value) + read(v, extents);
+    return rng_.below(2) == 0 ? max(std::move(value), const_float(0)) : value;
+  });
+  if (!last) buffers_.emplace_back(y, extents);
+}
+
+void FuncMaker::reduction(bool last) {
+  const Shape spatial = shape(rng_.below(4)), reduced = shape(1 + rng_.below(3));
+  Shape all = spatial;
+  all.insert(all.end(), reduced.begin(), reduced.end());
+  const int y = result(spatial, last);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < all.size(); i++) names.push_back(fmt::format("{}{}", i < spatial.size() ? "s" : "r", i));
+  b_.axes(names).reduce(fmt::format("b{}", names_++), spatial, reduced, y, StoreOp::add, const_float(0),
+                        [&](const Vars& s, const Vars& r) {
+                          Vars v = s;
+                          v.insert(v.end(), r.begin(), r.end());
+                          Expr value = read(v, all);
+                          // products of sums of products would be too large to be exact
+                          return buffers_.size() < 2 ? std::move(value) * read(v, all) : value;
+                        });
+  if (!last) buffers_.emplace_back(y, spatial);
+}
+
+void FuncMaker::pad(bool last) {
+  const Shape inner = {1 + rng_.below(3), 1 + rng_.below(4), 1 + rng_.below(3)};
+  const Shape outer = {inner[0], inner[1] + 2, inner[2]};
+  const int x = source(inner), y = result(outer, last);
+  b_.block(fmt::format("b{}", names_++), outer, y, [&](const Vars& v) {
+    const Expr inside = const_int(0) < v[1] && v[1] < const_int(inner[1] + 1);
+    return select(inside, b_.load(x, {v[0], v[1] - 1, v[2]}), const_float(0));
+  });
+  if (!last) buffers_.emplace_back(y, outer);
+}
+
+Func FuncMaker::make() {
+  const i64 blocks = 1 + rng_.below(4);
+  for (i64 i = 0; i < blocks; i++) {
+    const bool last = i + 1 == blocks;
+    const i64 kind = rng_.below(5);
+    if (kind < 2)
+      elementwise(last);
+    else if (kind < 4)
+      reduction(last);
+    else
+      pad(last);
+  }
+  return b_.take();
+}
+
+}  // namespace
+
+Func random_func(Rng& rng) { return FuncMaker(rng).make(); }
+
+std::vector<Tensor> random_params(const Func& func, Rng& rng) {
+  std::vector<Tensor> tensors;
+  for (const int id : params(func)) {
+    const Buffer& buffer = func.buffers[static_cast<size_t>(id)];
+    Tensor& tensor = tensors.emplace_back(TensorType{buffer.dtype, buffer.shape});
+    if (buffer.scope == Scope::output) continue;
+    for (i64 i = 0; i < tensor.size(); i++) tensor.set(i, static_cast<double>(rng.below(7) - 3));
+  }
+  return tensors;
+}
+
 }  // namespace mcc::loop::testing

@@ -82,6 +82,17 @@ TEST(Compat, ClipBoundsAttributesConstantsAndRunTimeValues) {
   EXPECT_EQ(graph.nodes[1].op, "Min");
 }
 
+TEST(Compat, OldBroadcastAlignsAtAnAxis) {
+  OnnxModel model = model_of(6, {"2", "3", "4"});
+  onnx::NodeProto& node = model.floats("b", {3}, {1, 2, 3}).node("Add", {"x", "b"}, {"y"});
+  set_int(node, "axis", 1);
+  set_int(node, "broadcast", 1);
+  const Graph graph = model.import();
+  EXPECT_EQ(graph.values[static_cast<size_t>(only_node(graph).in[1])].type.shape, (Shape{3, 1}));
+  node.mutable_attribute(0)->set_i(2);
+  EXPECT_NE(model.error().find("do not broadcast"), std::string::npos);
+}
+
 TEST(Compat, SplitSizesGivenEqualAndUnequal) {
   OnnxModel equal = model_of(13, {"6"}), last_is_smaller = model_of(18, {"7"}), given = model_of(13, {"6"});
   equal.output("z").node("Split", {"x"}, {"y", "z"});

@@ -98,8 +98,11 @@ TEST(Weights, ExternalDataIsReadAndChecked) {
     write_file(folder.path() / "model" / "m.onnx", model.bytes());
     try {
       const Graph graph = import_onnx(folder.path() / "model" / "m.onnx");
-      for (const Value& value : graph.values)
-        if (value.constant) EXPECT_EQ(to_doubles(*value.constant), (std::vector<double>{1, 2}));
+      for (const Value& value : graph.values) {
+        if (value.constant) {
+          EXPECT_EQ(to_doubles(*value.constant), (std::vector<double>{1, 2}));
+        }
+      }
     } catch (const Error& error) {
       return std::string(error.what());
     }

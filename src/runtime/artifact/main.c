@@ -139,7 +139,7 @@ int main(int argc, char** argv) {
   }
   for (int32_t i = 0; i < model->n_outputs; i++) outputs[i] = allocate(model->outputs[i].bytes, 64);
   mcc_timing timing;
-  if (mcc_time_runs(model, inputs, outputs, arena, rt, o.repeat, &timing) != MCC_OK)
+  if (mcc_time_runs(mcc_model_run, model, inputs, outputs, arena, rt, o.repeat, &timing) != MCC_OK)
     die(1, model->name, "the run failed");
   for (int32_t i = 0; o.output_dir && i < model->n_outputs; i++) {
     const char* wrong = mcc_write_npy(o.output_dir, &model->outputs[i], outputs[i]);

@@ -21,11 +21,13 @@ typedef struct {
   double first_ms, min_ms, median_ms, p90_ms;
   int64_t runs;
 } mcc_timing;
-/* The first run by itself; then warm-up of at least 3 runs and 0.3 s, then at least 10 runs and 2 s; with repeat >= 1
-   exactly that many timed runs and no warm-up but the first. Returns mcc_model_run's status, or -1 when out of memory.
+typedef int (*mcc_run_fn)(const mcc_model*, const void* const* inputs, void* const* outputs, void* arena, mcc_runtime*);
+/* Times run (mcc_model_run of the artifact). The first run by itself; then warm-up of at least 3 runs and 0.3 s, then
+   at least 10 runs and 2 s; with repeat >= 1 exactly that many timed runs and no warm-up but the first. Returns run's
+   status, or -1 when out of memory.
  */
-int mcc_time_runs(const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena, mcc_runtime* rt,
-                  int64_t repeat, mcc_timing* timing);
+int mcc_time_runs(mcc_run_fn run, const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena,
+                  mcc_runtime* rt, int64_t repeat, mcc_timing* timing);
 
 #ifdef __cplusplus
 }

@@ -40,13 +40,13 @@ static int keep(samples* s, double ms) {
 }
 
 /* At least `runs` runs and `total_ms`; each run's time into `into` where given. */
-static int run_for(const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena,
+static int run_for(mcc_run_fn run, const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena,
                    mcc_runtime* rt, int64_t runs, double total_ms, samples* into) {
   const double start = now_ms();
   double before = start;
   for (int64_t n = 0; n < runs || before - start < total_ms; n++) {
     before = now_ms();
-    const int status = mcc_model_run(model, inputs, outputs, arena, rt);
+    const int status = run(model, inputs, outputs, arena, rt);
     if (status) return status;
     const double after = now_ms();
     if (into && !keep(into, after - before)) return -1;
@@ -55,16 +55,16 @@ static int run_for(const mcc_model* model, const void* const* inputs, void* cons
   return MCC_OK;
 }
 
-int mcc_time_runs(const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena, mcc_runtime* rt,
-                  int64_t repeat, mcc_timing* timing) {
+int mcc_time_runs(mcc_run_fn run, const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena,
+                  mcc_runtime* rt, int64_t repeat, mcc_timing* timing) {
   samples s = {NULL, 0, 0};
   const double start = now_ms();
-  int status = mcc_model_run(model, inputs, outputs, arena, rt);
+  int status = run(model, inputs, outputs, arena, rt);
   timing->first_ms = now_ms() - start;
-  if (!status && repeat < 1) status = run_for(model, inputs, outputs, arena, rt, 3, 300, NULL);
+  if (!status && repeat < 1) status = run_for(run, model, inputs, outputs, arena, rt, 3, 300, NULL);
   if (!status)
-    status = repeat < 1 ? run_for(model, inputs, outputs, arena, rt, 10, 2000, &s)
-                        : run_for(model, inputs, outputs, arena, rt, repeat, 0, &s);
+    status = repeat < 1 ? run_for(run, model, inputs, outputs, arena, rt, 10, 2000, &s)
+                        : run_for(run, model, inputs, outputs, arena, rt, repeat, 0, &s);
   if (!status) {
     qsort(s.ms, (size_t)s.count, sizeof *s.ms, by_value);
     timing->min_ms = s.ms[0];

@@ -1,0 +1,81 @@
+// See folder.h. An older artifact is moved aside and removed only when the new one is in its place. A folder that holds
+// anything but an artifact (what its manifest lists) is somebody else's and stays as it is.
+#include "package/folder.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include <set>
+
+#include "base/file.h"
+#include "package/package.h"
+
+namespace mcc {
+namespace fs = std::filesystem;
+namespace {
+
+fs::path without_slash(const fs::path& path) { return path.has_filename() ? path : path.parent_path(); }
+
+fs::path parent_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
+
+// The names that an artifact's manifest accounts for; empty when there is no readable manifest.
+std::set<std::string> artifact_files(const fs::path& folder) {
+  std::set<std::string> names;
+  std::error_code ignored;
+  if (!fs::is_regular_file(folder / "manifest.json", ignored)) return names;
+  const auto manifest = nlohmann::json::parse(read_file(folder / "manifest.json"), nullptr, false);
+  if (!manifest.is_object() || !manifest.contains("manifest_version") || !manifest.contains("hashes")) return names;
+  names.insert("manifest.json");
+  const nlohmann::json files = manifest["hashes"].value("files", nlohmann::json::object());
+  for (const auto& [file, hash] : files.items()) names.insert(file);
+  return names;
+}
+
+}  // namespace
+
+void check_out_dir(const fs::path& out_dir) {
+  const fs::path path = without_slash(out_dir), parent = parent_of(path);
+  std::error_code error;
+  if (path.empty()) fail("the output folder has no name: use -o OUT_DIR");
+  if (!fs::is_directory(parent, error)) fail("{}: no such folder to write the artifact into", parent.string());
+  if (access(parent.c_str(), W_OK) != 0) fail("{}: no permission to write the artifact there", parent.string());
+  if (!fs::exists(path, error)) return;
+  if (!fs::is_directory(path, error)) fail("{}: is a file; give a folder with -o", path.string());
+  const std::set<std::string> known = artifact_files(path);
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
+    const std::string name = fs::relative(entry.path(), path).string();
+    if (!entry.is_directory() && !known.contains(name))
+      fail("{}: holds {}, which is no part of an artifact; give another folder with -o, or empty this one",
+           path.string(), name);
+  }
+}
+
+StagedFolder::StagedFolder(fs::path final_path) : final_(without_slash(final_path)) {
+  check_out_dir(final_);
+  path_ = final_.string() + fmt::format(".part{}", getpid());
+  std::error_code error;
+  fs::remove_all(path_, error);
+  if (!fs::create_directory(path_, error)) fail("{}: cannot write the artifact: {}", path_.string(), error.message());
+}
+
+StagedFolder::~StagedFolder() {
+  std::error_code ignored;
+  fs::remove_all(path_, ignored);
+}
+
+void StagedFolder::commit() {
+  std::error_code error;
+  const fs::path old = final_.string() + fmt::format(".old{}", getpid());
+  const bool replaces = fs::exists(final_, error);
+  if (replaces) fs::rename(final_, old, error);
+  if (!error) fs::rename(path_, final_, error);
+  if (error) {
+    const std::string why = error.message();
+    if (replaces) fs::rename(old, final_, error);
+    fail("{}: cannot write the artifact: {}", final_.string(), why);
+  }
+  fs::remove_all(old, error);
+}
+
+}  // namespace mcc

@@ -1,0 +1,23 @@
+// The artifact folder, written whole or not at all.
+#pragma once
+#include <filesystem>
+
+#include "base/base.h"
+
+namespace mcc {
+
+// A new folder beside the final one. commit() puts it in the place of the final one; without commit it vanishes.
+class StagedFolder {
+ public:
+  explicit StagedFolder(std::filesystem::path final_path);  // checks as check_out_dir() does
+  ~StagedFolder();
+  StagedFolder(const StagedFolder&) = delete;
+  StagedFolder& operator=(const StagedFolder&) = delete;
+  const std::filesystem::path& path() const { return path_; }
+  void commit();
+
+ private:
+  std::filesystem::path final_, path_;
+};
+
+}  // namespace mcc

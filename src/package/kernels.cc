@@ -1,0 +1,75 @@
+// See kernels.h. Calls with the same task run the same kernel, whatever their buffers are called; tasks are scheduled
+// and compiled in parallel, and numbered by first use, so that the result is the same each time.
+#include "package/kernels.h"
+
+#include <spdlog/spdlog.h>
+#include <tbb/parallel_for.h>
+
+#include <cctype>
+
+#include "codegen/codegen.h"
+#include "schedule/space.h"
+
+namespace mcc {
+namespace {
+
+std::string clean(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool keep = std::isalnum(static_cast<unsigned char>(c)) != 0;
+    if (keep) out += c;
+    if (!keep && !out.empty() && out.back() != '_') out += '_';
+  }
+  while (!out.empty() && out.back() == '_') out.pop_back();
+  return out.substr(0, 40);
+}
+
+loop::Func schedule(const Task& task, const PackageOptions& options, std::string& record) {
+  if (const auto trace = options.traces.find(task.key); trace != options.traces.end()) {
+    Applied applied = mcc::apply(task.func, trace->second);
+    if (applied.func) {
+      const auto id = options.record_ids.find(task.key);
+      record = id == options.record_ids.end() ? "given" : id->second;
+      return std::move(*applied.func);
+    }
+    spdlog::warn("{}: its logged schedule no longer applies ({}); the default is used", task.name, applied.why_not);
+  }
+  Applied applied = mcc::apply(task.func, default_trace(task));
+  if (!applied.func)
+    throw InternalError(fmt::format("{}: the default schedule does not apply: {}", task.name, applied.why_not));
+  return std::move(*applied.func);
+}
+
+}  // namespace
+
+Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& options, const std::string& prefix) {
+  Kernels result;
+  std::vector<Task> tasks;
+  std::map<std::string, int> by_key;
+  for (const KernelCall& call : model.calls) {
+    Task task = make_task(call.func, options.target, 1);
+    const auto [found, fresh] = by_key.try_emplace(task.key, static_cast<int>(tasks.size()));
+    result.of_call.push_back(found->second);
+    if (fresh) tasks.push_back(std::move(task));
+  }
+  result.kernels.resize(tasks.size());
+  tbb::parallel_for(size_t{0}, tasks.size(), [&](size_t k) {
+    Kernel& kernel = result.kernels[k];
+    kernel.task = tasks[k].key;
+    kernel.symbol = fmt::format("{}_k{}_{}", prefix, k, clean(tasks[k].func.name));
+    kernel.func = schedule(tasks[k], options, kernel.record);
+  });
+  for (const int k : result.of_call) result.scheduled.push_back(result.kernels[static_cast<size_t>(k)].func);
+  return result;
+}
+
+std::vector<std::string> compile_kernels(const Kernels& kernels, const Target& target) {
+  std::vector<std::string> objects(kernels.kernels.size());
+  tbb::parallel_for(size_t{0}, objects.size(), [&](size_t k) {
+    const KernelSource source{&kernels.kernels[k].func, kernels.kernels[k].symbol};
+    objects[k] = compile_object({&source, 1}, target);
+  });
+  return objects;
+}
+
+}  // namespace mcc

@@ -1,0 +1,141 @@
+// See link.h. Nothing of the target's system is needed but for programs, which are linked statically with its C
+// library, so that they run anywhere (an emulator included). A shared object names libc and libm as needed without
+// having seen them: empty stand-ins with their sonames are made on the spot. All commands are free of times, paths and
+// build numbers, so equal inputs give equal bytes.
+#include "package/link.h"
+
+#include "base/file.h"
+#include "base/process.h"
+#include "package/elf.h"
+#include "runtime/blobs.h"
+
+namespace mcc {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr double kLinkLimitS = 600;
+
+std::string find_program(const std::vector<std::string>& names) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/usr/bin";
+  for (const std::string& name : names) {
+    std::string_view left = rest;
+    while (!left.empty()) {
+      const std::string_view folder = left.substr(0, left.find(':'));
+      left.remove_prefix(std::min(left.size(), folder.size() + 1));
+      std::error_code ignored;
+      if (fs::exists(fs::path(folder) / name, ignored)) return (fs::path(folder) / name).string();
+    }
+  }
+  throw JobError(fmt::format("{} is not installed: needed to write this kind of artifact", names[0]));
+}
+
+void run_tool(std::vector<std::string> argv, const Files& inputs) {
+  for (const fs::path& input : inputs) argv.push_back(input.string());
+  const ProcessResult result = run_process(argv, kLinkLimitS);
+  if (result.exit_code == 0) return;
+  std::string_view why = result.err;
+  why = why.substr(0, why.find('\n'));
+  throw JobError(
+      fmt::format("{} failed: {}", fs::path(argv[0]).filename().string(), result.timed_out ? "it took too long" : why));
+}
+
+std::string lld() { return find_program({"ld.lld-19", "ld.lld"}); }
+
+std::string emulation(const Target& target) {
+  const std::string triple = blob_triple(target);
+  if (triple.starts_with("x86_64")) return "elf_x86_64";
+  return triple.starts_with("aarch64") ? "aarch64linux" : "elf64lriscv";
+}
+
+// An empty shared object that is called `soname`.
+fs::path make_stand_in(const std::string& soname, const fs::path& like, const Target& target, const fs::path& scratch) {
+  const fs::path empty = scratch / "empty.o", out = scratch / soname;
+  ElfData nothing;
+  nothing.section = ".rodata";
+  write_elf(empty, elf_machine(read_file(like)), nothing);
+  run_tool({lld(), "-m", emulation(target), "-shared", "-soname", soname, "--build-id=none", "-o", out.string()},
+           {empty});
+  return out;
+}
+
+void link_with_libc(Files inputs, const Target& target, const std::vector<std::string>& options, const fs::path& out) {
+  std::vector<std::string> command = {find_program({"clang-19", "clang"}),
+                                      "--target=" + blob_triple(target),
+                                      "-fuse-ld=lld",
+                                      "-Wl,--build-id=none",
+                                      "-Wl,--gc-sections",
+                                      "-Wl,-z,noexecstack",
+                                      "-o",
+                                      out.string()};
+  command.insert(command.end(), options.begin(), options.end());
+  inputs.push_back("-lm");
+  run_tool(command, inputs);
+}
+
+}  // namespace
+
+std::string_view runtime_blob(const std::string& name) {
+  for (int i = 0; i < mcc_blob_count; i++) {
+    if (mcc_blobs[i].name == name) return {mcc_blobs[i].begin, mcc_blobs[i].end};
+  }
+  fail("this mcc was built without {}: install that target's C library headers and build mcc again", name);
+}
+
+std::string blob_triple(const Target& target) {
+  for (const char* arch : {"x86_64", "aarch64", "riscv64"}) {
+    if (target.triple.starts_with(arch)) return std::string(arch) + "-linux-gnu";
+  }
+  fail("target {}: no artifacts for {}; x86_64, aarch64 and riscv64 Linux are supported", target.name, target.triple);
+}
+
+Files write_runtime(const fs::path& folder, const Target& target, bool program) {
+  std::vector<std::string> stems = {"get", "model", "serial", "threads", "wait"};
+  if (program) stems.insert(stems.end(), {"main", "npy", "time_runs"});
+  Files files;
+  for (const std::string& stem : stems) {
+    files.push_back(folder / ("mcc_" + stem + ".o"));
+    write_file(files.back(), runtime_blob(blob_triple(target) + "/" + stem + ".o"));
+  }
+  return files;
+}
+
+void link_shared(const Files& objects, const Files& runtime, const Target& target, const fs::path& scratch,
+                 const fs::path& out) {
+  write_file(scratch / "exports.map",
+             "{ global: mcc_model_get; mcc_model_run; mcc_model_run_hooked; mcc_runtime_create; mcc_runtime_destroy; "
+             "mcc_runtime_serial; local: *; };\n");
+  Files inputs = objects;
+  inputs.insert(inputs.end(), runtime.begin(), runtime.end());
+  inputs.push_back(make_stand_in("libm.so.6", runtime.at(0), target, scratch));
+  inputs.push_back(make_stand_in("libc.so.6", runtime.at(0), target, scratch));
+  run_tool({lld(), "-m", emulation(target), "-shared", "-soname", "model.so", "--build-id=none", "--hash-style=gnu",
+            "--gc-sections", "-z", "now", "-z", "relro", "-z", "noexecstack", "--no-as-needed",
+            "--version-script=" + (scratch / "exports.map").string(), "-o", out.string()},
+           inputs);
+}
+
+void link_archive(const Files& objects, const fs::path& out) {
+  run_tool({find_program({"llvm-ar-19", "llvm-ar"}), "rcsD", out.string()}, objects);
+}
+
+void link_object(const Files& objects, const fs::path& out) {
+  run_tool({lld(), "-r", "--build-id=none", "-o", out.string()}, objects);
+}
+
+void link_program(const Files& objects, const Target& target, const fs::path& out) {
+  link_with_libc(objects, target, {"-static"}, out);
+}
+
+void link_runner(const fs::path& artifact, const Target& target, const fs::path& scratch, const fs::path& out) {
+  Files inputs;
+  for (const char* stem : {"main", "npy", "time_runs"}) {
+    inputs.push_back(scratch / (std::string("mcc_") + stem + ".o"));
+    write_file(inputs.back(), runtime_blob(blob_triple(target) + "/" + stem + ".o"));
+  }
+  inputs.push_back(fs::absolute(artifact));
+  const std::string beside = "-Wl,-rpath," + fs::absolute(artifact).parent_path().string();
+  link_with_libc(inputs, target, {artifact.extension() == ".so" ? beside : "-static"}, out);
+}
+
+}  // namespace mcc

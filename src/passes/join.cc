@@ -1,0 +1,194 @@
+// See join.h.
+#include "passes/join.h"
+
+#include <map>
+#include <set>
+
+#include "loop/build.h"
+#include "loop/ir.h"
+#include "passes/rewrite.h"
+
+namespace mcc {
+namespace {
+
+using loop::Buffer;
+using loop::Expr;
+using loop::ExprOp;
+using loop::Func;
+using loop::Scope;
+using loop::Stmt;
+
+std::string unique(std::set<std::string>& taken, const std::string& name, std::string_view separator) {
+  std::string result = name;
+  for (int i = 2; !taken.insert(result).second; i++) result = fmt::format("{}{}{}", name, separator, i);
+  return result;
+}
+
+std::string lower_case(std::string text) {
+  for (char& c : text)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return text;
+}
+
+// Scales of quantised nodes stay parameters: they differ in every layer, and equal programs are tuned once.
+bool keeps_scalars(const Node& node) {
+  return node.op.find("Quantize") != std::string::npos || node.op.starts_with("QLinear") ||
+         node.op.ends_with("Integer");
+}
+
+Expr scalar_of(const Tensor& tensor) {
+  const DType dtype = tensor.type.dtype;
+  return is_float(dtype) ? loop::const_float(tensor.get(0), dtype) : loop::const_int(tensor.get_int(0), dtype);
+}
+
+struct Part {
+  const Node* node;
+  Func func;
+  std::vector<ValueId> values;  // of the parameters, in order
+};
+
+Part lower_node(const Graph& graph, const Node& node) {
+  const OpDef* op = find_op(node.op);
+  if (!op) fail("{}: operator {} is not supported", describe(node), node.op);
+  if (!op->lower) fail("{}: operator {} can only be evaluated when its inputs are constant", describe(node), node.op);
+  std::vector<TensorType> out;
+  Part part{&node, {}, {}};
+  for (const ValueId v : node.in)
+    if (v != kNone) part.values.push_back(v);
+  for (const ValueId v : node.out) {
+    out.push_back(v == kNone ? missing_type() : graph.values[static_cast<size_t>(v)].type);
+    if (v != kNone) part.values.push_back(v);
+  }
+  try {
+    part.func = op->lower(node, input_types(graph, node), out);
+  } catch (const Error& error) {
+    fail("{}: {}", describe(node), error.what());
+  }
+  MCC_CHECK(loop::params(part.func).size() == part.values.size());
+  return part;
+}
+
+class Joiner {
+ public:
+  Joiner(const Graph& graph, const FusedGroup& group) : graph_(graph) {
+    for (const int n : group.nodes) parts_.push_back(lower_node(graph, graph.nodes[static_cast<size_t>(n)]));
+    add_params(group);
+    for (const Part& part : parts_) append(part);
+  }
+
+  Func func;
+  std::vector<ValueId> args;
+
+ private:
+  const Graph& graph_;
+  std::vector<Part> parts_;
+  std::map<ValueId, int> buffer_of_;
+  std::set<std::string> buffer_names_, var_names_, block_names_;
+  // How the part being appended maps into func.
+  std::vector<int> buffers_;
+  std::vector<const Tensor*> scalars_;  // by the part's buffer: replaces its loads
+  int first_var_ = 0;
+  std::map<std::string, std::string> blocks_;
+
+  void add_buffer(ValueId v, std::string name, Scope scope) {
+    const TensorType& type = graph_.values[static_cast<size_t>(v)].type;
+    buffer_of_[v] = static_cast<int>(func.buffers.size());
+    func.buffers.push_back({unique(buffer_names_, name, "."), type.dtype, type.shape, scope, {}});
+    if (scope != Scope::temp) args.push_back(v);
+  }
+
+  const Tensor* scalar(const Node& node, ValueId v) const {
+    const Tensor* constant = graph_.values[static_cast<size_t>(v)].constant.get();
+    return constant && constant->size() == 1 && !keeps_scalars(node) ? constant : nullptr;
+  }
+
+  void add_params(const FusedGroup& group) {
+    const std::set<ValueId> outside(group.inputs.begin(), group.inputs.end());
+    for (const Part& part : parts_) {
+      const std::vector<int> params = loop::params(part.func);
+      for (size_t i = 0; i < params.size(); i++) {
+        const ValueId v = part.values[i];
+        if (!outside.contains(v) || buffer_of_.contains(v) || scalar(*part.node, v)) continue;
+        const bool is_constant = graph_.values[static_cast<size_t>(v)].constant != nullptr;
+        add_buffer(v, part.func.buffers[static_cast<size_t>(params[i])].name,
+                   is_constant ? Scope::constant : Scope::input);
+      }
+    }
+    for (const ValueId v : group.outputs) add_buffer(v, "y", Scope::output);
+  }
+
+  void append(const Part& part) {
+    const std::vector<int> params = loop::params(part.func);
+    buffers_.assign(part.func.buffers.size(), -1);
+    scalars_.assign(part.func.buffers.size(), nullptr);
+    blocks_.clear();
+    for (size_t i = 0; i < params.size(); i++) {
+      const ValueId v = part.values[i];
+      const auto p = static_cast<size_t>(params[i]);
+      scalars_[p] = part.func.buffers[p].scope == Scope::output ? nullptr : scalar(*part.node, v);
+      if (scalars_[p]) continue;
+      if (!buffer_of_.contains(v)) add_buffer(v, lower_case(part.node->op), Scope::temp);
+      buffers_[p] = buffer_of_.at(v);
+      MCC_CHECK(func.buffers[static_cast<size_t>(buffers_[p])].shape == part.func.buffers[p].shape);
+    }
+    for (size_t b = 0; b < buffers_.size(); b++) {
+      if (buffers_[b] >= 0 || scalars_[b]) continue;
+      buffers_[b] = static_cast<int>(func.buffers.size());
+      func.buffers.push_back(part.func.buffers[b]);
+      func.buffers.back().name = unique(buffer_names_, part.func.buffers[b].name, ".");
+    }
+    first_var_ = static_cast<int>(func.vars.size());
+    for (const std::string& name : part.func.vars) func.vars.push_back(unique(var_names_, name, "_"));
+    for (const Stmt& stmt : part.func.body) func.body.push_back(stmt_of(stmt));
+  }
+
+  Expr expr_of(const Expr& expr) const {
+    if (expr.op == ExprOp::load && scalars_[static_cast<size_t>(expr.i)])
+      return scalar_of(*scalars_[static_cast<size_t>(expr.i)]);
+    Expr result = expr;
+    if (expr.op == ExprOp::var) result.i += first_var_;
+    if (expr.op == ExprOp::load) result.i = buffers_[static_cast<size_t>(expr.i)];
+    for (Expr& arg : result.args) arg = expr_of(arg);
+    return result;
+  }
+
+  // "conv.init" is renamed with its block: "conv.2.init".
+  std::string block_of(const std::string& block) {
+    constexpr std::string_view kInit = ".init";
+    const bool is_init = block.ends_with(kInit);
+    const std::string base = is_init ? block.substr(0, block.size() - kInit.size()) : block;
+    const auto [at, is_new] = blocks_.emplace(base, "");
+    if (is_new) at->second = unique(block_names_, base, ".");
+    return is_init ? at->second + std::string(kInit) : at->second;
+  }
+
+  std::vector<Stmt> body_of(const std::vector<Stmt>& body) {
+    std::vector<Stmt> result;
+    for (const Stmt& stmt : body) result.push_back(stmt_of(stmt));
+    return result;
+  }
+
+  Stmt stmt_of(const Stmt& stmt) {
+    if (const auto* nest = std::get_if<loop::Loop>(&stmt.node))
+      return {loop::Loop{nest->var + first_var_, nest->extent, nest->kind, body_of(nest->body)}};
+    if (const auto* branch = std::get_if<loop::If>(&stmt.node))
+      return {loop::If{expr_of(branch->condition), body_of(branch->then_body), body_of(branch->else_body)}};
+    const auto& store = std::get<loop::Store>(stmt.node);
+    loop::Store result{
+        buffers_[static_cast<size_t>(store.buffer)], {}, expr_of(store.value), store.op, block_of(store.block)};
+    for (const Expr& index : store.index) result.index.push_back(expr_of(index));
+    return {std::move(result)};
+  }
+};
+
+}  // namespace
+
+KernelCall join_group(const Graph& graph, const FusedGroup& group) {
+  Joiner joiner(graph, group);
+  KernelCall call{std::move(joiner.func), std::move(joiner.args), {}};
+  call.func.name = kernel_name(graph, group);
+  for (const int n : group.nodes) call.nodes.push_back(graph.nodes[static_cast<size_t>(n)].name);
+  return call;
+}
+
+}  // namespace mcc

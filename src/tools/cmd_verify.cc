@@ -1,0 +1,95 @@
+// mcc-verify: runs an artifact and the reference evaluator of its model on the same inputs and compares the outputs.
+// The error of an output is its largest absolute difference, relative to the output's largest magnitude.
+#include <nlohmann/json.hpp>
+
+#include "graph/npy.h"
+#include "ops/op_def.h"
+#include "tools/artifact.h"
+#include "tools/tools.h"
+
+namespace mcc {
+namespace {
+
+struct VerifyArgs {
+  ModelArgs model;
+  std::string artifact;
+  unsigned seed = 1;
+  double tolerance = 1e-4;
+  int threads = 0;
+  bool json = false;
+};
+
+// The model as it was compiled: free dimensions take the artifact's shapes unless options say otherwise.
+Graph import_as_compiled(const VerifyArgs& args, const ArtifactInfo& info) {
+  ImportOptions options = args.model.import_options();
+  for (const ArtifactInfo::Port& input : info.inputs) options.shapes.try_emplace(input.name, input.type.shape);
+  Graph graph = import_onnx(args.model.file, options);
+  if (graph.inputs.size() != info.inputs.size() || graph.outputs.size() != info.outputs.size())
+    fail(
+        "{} and {} differ in their inputs or outputs: is it this model's artifact, and was it compiled with the same "
+        "--bind?",
+        args.model.file, info.folder.string());
+  for (size_t i = 0; i < graph.inputs.size(); i++) {
+    const Value& value = graph.values[static_cast<size_t>(graph.inputs[i])];
+    if (value.name != info.inputs[i].name || value.type != info.inputs[i].type)
+      fail("input {} is {} in the model and {} {} in the artifact", value.name, to_string(value.type),
+           info.inputs[i].name, to_string(info.inputs[i].type));
+  }
+  return graph;
+}
+
+bool report(const VerifyArgs& args, const std::vector<Tensor>& got, const std::vector<Tensor>& want,
+            const ArtifactInfo& info) {
+  bool ok = true;
+  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  for (size_t o = 0; o < want.size(); o++) {
+    if (got[o].type != want[o].type)
+      fail("output {} is {} in the artifact, {} in the model", info.outputs[o].name, to_string(got[o].type),
+           to_string(want[o].type));
+    const Comparison c = compare(got[o], want[o]);
+    const bool good = c.relative() <= args.tolerance && c.mismatched_special == 0;
+    ok &= good;
+    outputs.push_back({{"name", info.outputs[o].name},
+                       {"relative_error", c.relative()},
+                       {"largest", c.max_abs_want},
+                       {"special_mismatches", c.mismatched_special},
+                       {"ok", good}});
+    fmt::print(stderr, "{}: relative error {:.3g} of {:.3g}{}{}\n", info.outputs[o].name, c.relative(), c.max_abs_want,
+               c.mismatched_special ? fmt::format(", {} NaN or infinity mismatches", c.mismatched_special) : "",
+               good ? "" : "  TOO LARGE");
+  }
+  if (args.json)
+    fmt::print("{}\n", nlohmann::ordered_json{{"artifact", info.folder.string()},
+                                              {"seed", args.seed},
+                                              {"tolerance", args.tolerance},
+                                              {"ok", ok},
+                                              {"outputs", outputs}}
+                           .dump());
+  else
+    fmt::print("{}\n", ok ? "ok" : "wrong");
+  return ok;
+}
+
+}  // namespace
+
+int cmd_verify(const Args& args) {
+  VerifyArgs a;
+  CLI::App app("Compares an artifact's outputs with the reference evaluator's.", args[0]);
+  a.model.add_to(app);
+  app.add_option("OUT_DIR", a.artifact, "the artifact")->required();
+  app.add_option("--seed", a.seed, "of the random inputs");
+  app.add_option("--tolerance", a.tolerance, "largest error allowed, relative to an output's largest magnitude");
+  app.add_option("--threads", a.threads, "threads to run with; default: what it was compiled for");
+  app.add_flag("--json", a.json, "print one JSON object on standard output");
+  if (!parse_command_line(app, args)) return 0;
+  const ArtifactInfo info = read_artifact(a.artifact);
+  const Graph graph = import_as_compiled(a, info);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < info.inputs.size(); i++)
+    inputs.push_back(random_input(info.inputs[i].type, info.inputs[i].name, static_cast<int>(i), a.seed));
+  const std::vector<Tensor> got =
+      run_once(info, inputs, a.threads > 0 ? std::min(a.threads, info.threads) : info.threads);
+  return report(a, got, evaluate(graph, inputs), info) ? 0 : 1;
+}
+
+}  // namespace mcc

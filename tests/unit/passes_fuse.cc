@@ -1,0 +1,166 @@
+// Which nodes become one kernel, which values share bytes, and that the joined programs compute what the graph says.
+#include "loop/ir.h"
+#include "passes/views.h"
+#include "passes_run.h"
+
+namespace mcc {
+namespace {
+
+// Groups as text: "Conv+Add+Relu | Softmax".
+std::string groups_of(std::string_view text) {
+  const Graph graph = own_outputs(parse_graph(text));
+  std::string result;
+  for (const FusedGroup& group : fuse(graph)) {
+    if (!result.empty()) result += " | ";
+    for (size_t i = 0; i < group.nodes.size(); i++)
+      result += (i ? "+" : "") + graph.nodes[static_cast<size_t>(group.nodes[i])].op;
+  }
+  return result;
+}
+
+TEST(Fuse, EpilogueOfAConvolutionWithResidual) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[1,6,6,4]
+    const %w: f32[4,4,1,1] = hash:1
+    const %c: f32[4] = hash:2
+    %a: f32[1,6,6,4] = Conv(%x, %w) {dilations=[1,1], group=1, kernel_shape=[1,1], layout="NHWC", pads=[0,0,0,0], strides=[1,1]}
+    %b: f32[1,6,6,4] = Add(%a, %c)
+    %d: f32[1,6,6,4] = Add(%b, %x)
+    %e: f32[1,6,6,4] = Sigmoid(%d)
+    %f: f32[1,6,6,4] = Mul(%d, %e)
+    output %f })"),
+            "Conv+Add+Add+Sigmoid+Mul");
+}
+
+TEST(Fuse, OneAnchorEach) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[4,4]
+    const %m: f32[4] = hash:1
+    const %s: f32[] = [0.5]
+    %a: f32[4,4] = MatMul(%x, %x)
+    %b: f32[4,4] = Mul(%a, %s)
+    %c: f32[4,4] = Add(%b, %m)
+    %d: f32[4,4] = Softmax(%c) {axis=-1}
+    %e: f32[4,4] = MatMul(%d, %x)
+    output %e })"),
+            "MatMul+Mul+Add | Softmax | MatMul");
+}
+
+TEST(Fuse, ProloguesWhereElementsAreReadOnce) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[4,5]
+    %a: f32[4,5] = Exp(%x)
+    %b: f32[5,4] = Transpose(%a) {perm=[1,0]}
+    %c: f32[5,4] = Neg(%b)
+    %y: f32[5] = ReduceSum(%c) {axes=[1], keepdims=0}
+    output %y })"),
+            "Exp+Transpose+Neg+ReduceSum");
+}
+
+TEST(Fuse, ProductsReadTransposedRowsInPlace) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[4,2,8]
+    input %z: f32[2,8,4]
+    %e: f32[4,2,8] = Exp(%x)
+    %a: f32[2,4,8] = Transpose(%e) {perm=[1,0,2]}
+    %b: f32[2,4,8] = Transpose(%z) {perm=[0,2,1]}
+    %c: f32[2,4,4] = MatMul(%a, %b) {transB=1}
+    output %c })"),
+            "Exp | Transpose | Transpose+MatMul");
+}
+
+TEST(Fuse, ValuesWithOtherReadersEndTheirGroup) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[4,4]
+    %a: f32[4,4] = Relu(%x)
+    %b: f32[4,4] = MatMul(%a, %x)
+    %c: f32[4,4] = Add(%a, %b)
+    output %a
+    output %c })"),
+            "Relu | MatMul+Add");
+}
+
+TEST(Views, ReshapesSlicesAndJoinsShareBytes) {
+  const Graph graph = parse_graph(R"(graph {
+    input %x: f32[4,2]
+    %a: f32[8] = Reshape(%x) {shape=[8]}
+    %s: f32[3] = Slice(%a) {axes=[0], ends=[5], starts=[2], steps=[1]}
+    %p: f32[3] = Neg(%s)
+    %q: f32[3] = Exp(%s)
+    %j: f32[6] = Concat(%p, %q) {axis=0}
+    %y: f32[2,3] = Reshape(%j) {shape=[2,3]}
+    output %y })");
+  const ViewPlan plan = plan_views(graph);
+  const auto view = [&](const char* name) {
+    for (size_t v = 0; v < graph.values.size(); v++)
+      if (graph.values[v].name == name) {
+        const auto& found = plan.views[v];
+        return (found.base == kNone ? "-" : graph.values[static_cast<size_t>(found.base)].name) + "+" +
+               std::to_string(found.offset_bytes);
+      }
+    return std::string("?");
+  };
+  EXPECT_EQ(view("s"), "x+8");
+  EXPECT_EQ(view("p"), "y+0");
+  EXPECT_EQ(view("q"), "y+12");
+  EXPECT_EQ(view("j"), "y+0");
+  EXPECT_EQ(view("y"), "-+0");
+  EXPECT_EQ(fuse(graph).size(), 2u);
+}
+
+TEST(Views, OutputsAreBuffersOfTheirOwn) {
+  EXPECT_EQ(groups_of("graph { input %x: f32[4]\n %y: f32[2,2] = Reshape(%x) {shape=[2,2]}\n %z: f32[4] = Neg(%x)\n "
+                      "output %x\n output %y\n output %z\n output %z }"),
+            "Reshape | Neg | Identity | Identity");
+}
+
+TEST(Lower, AConvolutionNetwork) {
+  expect_kernels(R"(graph {
+    input %x: f32[1,3,6,6]
+    const %w: f32[4,3,3,3] = hash:1
+    const %b: f32[4] = hash:2
+    const %f: f32[4,5] = hash:3
+    %a: f32[1,4,6,6] = Conv(%x, %w, %b) {dilations=[1,1], group=1, kernel_shape=[3,3], pads=[1,1,1,1], strides=[1,1]} "first"
+    %r: f32[1,4,6,6] = Relu(%a)
+    %m: f32[1,4,3,3] = MaxPool(%r) {kernel_shape=[2,2], pads=[0,0,0,0], strides=[2,2]}
+    %g: f32[1,4,1,1] = GlobalAveragePool(%m)
+    %h: f32[1,4] = Reshape(%g) {shape=[1,4]}
+    %y: f32[1,5] = Gemm(%h, %f) {alpha=1.0, beta=1.0}
+    output %y })");
+}
+
+TEST(Lower, ASelfAttention) {
+  expect_kernels(R"(graph {
+    input %x: f32[1,3,8]
+    const %w: f32[8,24] = hash:1
+    const %s: f32[] = [2.0]
+    %a: f32[1,3,24] = MatMul(%x, %w)
+    %b: f32[1,3,3,2,4] = Reshape(%a) {shape=[1,3,3,2,4]}
+    %t: f32[3,1,2,3,4] = Transpose(%b) {perm=[2,0,3,1,4]}
+    %q: f32[1,1,2,3,4], %k: f32[1,1,2,3,4], %v: f32[1,1,2,3,4] = Split(%t) {axis=0, split=[1,1,1]}
+    %c: f32[1,1,2,3,3] = MatMul(%q, %k) {transB=1}
+    %d: f32[1,1,2,3,3] = Div(%c, %s)
+    %e: f32[1,1,2,3,3] = Softmax(%d) {axis=-1}
+    %f: f32[1,1,2,3,4] = MatMul(%e, %v)
+    %g: f32[1,1,3,2,4] = Transpose(%f) {perm=[0,1,3,2,4]}
+    %y: f32[1,3,8] = Reshape(%g) {shape=[1,3,8]}
+    output %y })");
+}
+
+TEST(Lower, OutputsThatAreInputsAndConstants) {
+  expect_kernels(
+      "graph { input %x: f32[4]\n const %c: f32[2] = [1.0, 2.0]\n %y: f32[2,2] = Reshape(%x) {shape=[2,2]}\n output "
+      "%y\n output %x\n output %c\n output %x }");
+}
+
+TEST(Lower, NamesTheNodeItCannotLower) {
+  try {
+    lower(parse_graph("graph { input %x: f32[4]\n %y: f32[4] = Unheard(%x) \"here\"\n output %y }"));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("Unheard node 'here'"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace mcc

@@ -1,0 +1,151 @@
+// The cleaning passes: constants, dead nodes, equal nodes, algebra and movement.
+#include "passes_util.h"
+
+namespace mcc {
+namespace {
+
+std::string simplified(std::string_view text) { return ops_of(drop_dead(checked(simplify_algebra, text))); }
+
+TEST(FoldConstants, EvaluatesNodesOfConstants) {
+  const Graph graph = checked(fold_constants, R"(graph {
+    input %x: f32[2]
+    const %a: f32[2] = [1.0, 2.0]
+    %b: f32[2] = Neg(%a)
+    %c: f32[2] = Exp(%b)
+    %y: f32[2] = Add(%x, %c)
+    output %y
+  })");
+  EXPECT_EQ(ops_of(graph), "Add");
+}
+
+TEST(FoldConstants, LeavesWhatWouldBlowUp) {
+  const Graph graph = checked(fold_constants, R"(graph {
+    const %a: f32[1,1] = [1.0]
+    %b: f32[512,512] = Expand(%a) {shape=[512,512]}
+    output %b
+  })");
+  EXPECT_EQ(ops_of(graph), "Expand");
+}
+
+TEST(DropDead, RemovesUnusedNodesValuesAndIdentities) {
+  const Graph graph = checked(drop_dead, R"(graph {
+    input %x: f32[2]
+    %dead: f32[2] = Exp(%x)
+    %i: f32[2] = Identity(%x)
+    %y: f32[2] = Neg(%i)
+    %z: f32[2] = Identity(%y)
+    output %z
+  })");
+  EXPECT_EQ(print(graph), "graph {\n  input %x: f32[2]\n  %z: f32[2] = Neg(%x)\n  output %z\n}\n");
+}
+
+TEST(DropDead, KeepsOutputsApart) {
+  const Graph graph = checked(drop_dead, R"(graph {
+    input %x: f32[2]
+    %a: f32[2] = Identity(%x)
+    %b: f32[2] = Neg(%x)
+    %c: f32[2] = Identity(%b)
+    output %a
+    output %b
+    output %c
+  })");
+  EXPECT_EQ(count(graph, "Identity"), 2);
+}
+
+TEST(MergeEqual, MergesNodesAndConstants) {
+  const Graph graph = checked(merge_equal, R"(graph {
+    input %x: f32[2]
+    const %a: f32[2] = [1.0, 2.0]
+    const %b: f32[2] = [1.0, 2.0]
+    %c: f32[2] = Add(%x, %a)
+    %d: f32[2] = Add(%x, %b)
+    %e: f32[2] = Mul(%c, %d)
+    output %e
+  })");
+  EXPECT_EQ(ops_of(graph), "Add Mul");
+  EXPECT_EQ(graph.nodes[1].in[0], graph.nodes[1].in[1]);
+}
+
+TEST(SimplifyAlgebra, Arithmetic) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[2,3]
+    const %zero: f32[] = [0.0]
+    const %one: f32[3] = [1.0, 1.0, 1.0]
+    const %four: f32[] = [4.0]
+    const %half: f32[] = [0.5]
+    const %two: f32[] = [2.0]
+    %a: f32[2,3] = Add(%x, %zero)
+    %b: f32[2,3] = Mul(%one, %a)
+    %c: f32[2,3] = Div(%b, %four)
+    %d: f32[2,3] = Pow(%c, %two)
+    %e: f32[2,3] = Pow(%d, %half)
+    %f: f32[2,3] = Sub(%e, %two)
+    output %f
+  })"),
+            "Mul Mul Sqrt Add");
+}
+
+TEST(SimplifyAlgebra, ClipsAndCasts) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[4]
+    const %zero: f32[] = [0.0]
+    %a: f32[4] = Max(%x, %zero)
+    %b: f32[4] = Clip(%a) {max=0.5}
+    %c: f64[4] = Cast(%b) {to="f64"}
+    %d: f32[4] = Cast(%c) {to="f32"}
+    output %d
+  })"),
+            "Clip");
+}
+
+TEST(SimplifyAlgebra, MovementThatIsNone) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[1,2,3]
+    %a: f32[2,1,3] = Transpose(%x) {perm=[1,0,2]}
+    %b: f32[1,2,3] = Transpose(%a) {perm=[1,0,2]}
+    %c: f32[6] = Reshape(%b) {shape=[6]}
+    %d: f32[3,2] = Reshape(%c) {shape=[3,2]}
+    %e: f32[3,2] = Slice(%d) {axes=[0], ends=[9], starts=[0], steps=[1]}
+    %f: f32[3,2] = Concat(%e) {axis=0}
+    output %f
+  })"),
+            "Reshape");
+}
+
+TEST(SimplifyAlgebra, GatherOfARowIsASlice) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[2,3]
+    const %i: i64[] = [-1]
+    %y: f32[2] = Gather(%x, %i) {axis=1}
+    output %y
+  })"),
+            "Slice Reshape");
+}
+
+TEST(SimplifyAlgebra, WindowsTakeOverPadding) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[1,2,5,5]
+    const %w: f32[3,2,3,3] = hash:1
+    %a: f32[1,2,7,7] = Pad(%x) {mode="constant", pads=[0,0,1,1,0,0,1,1], value=0.0}
+    %b: f32[1,3,5,5] = Conv(%a, %w) {dilations=[1,1], group=1, kernel_shape=[3,3], pads=[0,0,0,0], strides=[1,1]}
+    %c: f32[1,3,5,5] = Relu(%b)
+    %d: f32[1,3,7,7] = Pad(%c) {mode="constant", pads=[0,0,1,1,0,0,1,1], value=0.0}
+    %e: f32[1,3,3,3] = MaxPool(%d) {kernel_shape=[3,3], pads=[0,0,0,0], strides=[2,2]}
+    output %e
+  })"),
+            "Conv Relu MaxPool");
+}
+
+TEST(SimplifyAlgebra, ProductsReadTransposedOperands) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[2,3,4]
+    input %z: f32[2,5,4]
+    %a: f32[2,4,5] = Transpose(%z) {perm=[0,2,1]}
+    %y: f32[2,3,5] = MatMul(%x, %a)
+    output %y
+  })"),
+            "MatMul");
+}
+
+}  // namespace
+}  // namespace mcc
