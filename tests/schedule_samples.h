@@ -156,6 +156,40 @@ inline Func transpose(i64 rows, i64 columns) {
   return f.take();
 }
 
+// A state carried over time: h = relu(w h + x[t]) and y[t] = h, as recurrent networks are lowered.
+inline Func recurrence(i64 steps, i64 units) {
+  FuncBuilder f("recurrence");
+  const int x = f.input("x", DType::f32, {steps, units}), w = f.constant_input("w", DType::f32, {units, units});
+  const int y = f.output("y", DType::f32, {steps, units});
+  const int h = f.temp("h", DType::f32, {units}), g = f.temp("g", DType::f32, {units}),
+            s = f.temp("s", DType::f32, {units});
+  f.block("start", {units}, h, [&](const Vars&) { return const_float(0); });
+  f.region("t", steps, [&](Expr t) {
+    f.reduce("gate", {units}, {units}, g, StoreOp::add, const_float(0),
+             [&](const Vars& v, const Vars& k) { return f.load(h, {k[0]}) * f.load(w, {v[0], k[0]}); });
+    f.block("add", {units}, s, [&](const Vars& v) { return f.load(g, v) + f.load(x, {t, v[0]}); });
+    f.block("update", {units}, h,
+            [&](const Vars& v) { return max(min(f.load(s, v), const_float(9)), const_float(0)); });
+    f.block_at(
+        "out", {units}, y, [&](const Vars& v) { return std::vector<Expr>{t, v[0]}; },
+        [&](const Vars& v) { return f.load(h, v); });
+  });
+  return f.take();
+}
+
+// Running sums along a row: each element reads the one before, so the block is left as it is. Then scaled.
+inline Func running_sum(i64 rows, i64 columns) {
+  FuncBuilder f("running_sum");
+  const int x = f.input("x", DType::f32, {rows, columns}), y = f.output("y", DType::f32, {rows, columns});
+  const int c = f.temp("c", DType::f32, {rows, columns});
+  f.block("scan", {rows, columns}, c, [&](const Vars& v) {
+    const Expr before = select(const_int(0) < v[1], f.load(c, {v[0], v[1] - 1}), const_float(0));
+    return before + f.load(x, v);
+  });
+  f.block("scale", {rows, columns}, y, [&](const Vars& v) { return f.load(c, v) * const_float(2); });
+  return f.take();
+}
+
 inline void fill(Tensor& t, Rng& rng) {
   for (i64 i = 0; i < t.size(); i++) t.set(i, static_cast<double>(rng.below(7) - 3));
 }

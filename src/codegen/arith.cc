@@ -30,9 +30,10 @@ Value* round_narrow(IRBuilder<>& b, const Isa& isa, DType dtype, Value* value) {
   return value;
 }
 
-// min and max that hand NaN on. x86's instruction gives its second operand when either is NaN, and LLVM selects it for
-// `select(a < c, a, c)`: with a constant c it suffices to put the constant first, else NaN of x is patched in.
-Value* minimum_maximum(IRBuilder<>& b, const Isa& isa, DType dtype, Value* x, Value* y, bool maximum) {
+// min and max that hand NaN on; which zero of two they give is open. x86's instruction gives its second operand when
+// either is NaN, and LLVM selects it for `select(a < c, a, c)`: with a constant c, that in the first place is all it
+// takes.
+Value* minimum_maximum(IRBuilder<>& b, DType dtype, Value* x, Value* y, bool maximum) {
   if (dtype == DType::boolean) return maximum ? b.CreateOr(x, y) : b.CreateAnd(x, y);
   if (!is_float(dtype)) {
     const llvm::Intrinsic::ID id = is_unsigned(dtype) ? (maximum ? llvm::Intrinsic::umax : llvm::Intrinsic::umin)
@@ -40,13 +41,12 @@ Value* minimum_maximum(IRBuilder<>& b, const Isa& isa, DType dtype, Value* x, Va
     return b.CreateBinaryIntrinsic(id, x, y);
   }
   if (llvm::isa<llvm::Constant>(x)) std::swap(x, y);
-  if (!isa.x86 && !llvm::isa<llvm::Constant>(y)) {
-    return b.CreateBinaryIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
+  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(y); constant && !constant->isNaN()) {
+    return b.CreateSelect(maximum ? b.CreateFCmpOGT(y, x) : b.CreateFCmpOLT(y, x), y, x);
   }
-  Value* chosen =
-      b.CreateSelect(maximum ? b.CreateFCmpOGT(y, x) : b.CreateFCmpOLT(y, x), y, x);  // NaN x stays, NaN y is lost
-  if (const auto* constant = llvm::dyn_cast<llvm::Constant>(y); constant && !constant->isNaN()) return chosen;
-  return b.CreateSelect(b.CreateFCmpUNO(y, y), y, chosen);
+  Value* result = b.CreateBinaryIntrinsic(maximum ? llvm::Intrinsic::maximum : llvm::Intrinsic::minimum, x, y);
+  if (auto* call = llvm::dyn_cast<llvm::CallInst>(result)) call->setHasNoSignedZeros(true);
+  return result;
 }
 
 namespace {
@@ -140,7 +140,7 @@ Value* float_arithmetic(IRBuilder<>& b, ExprOp op, DType dtype, Value* x, Value*
 }  // namespace
 
 Value* arithmetic(IRBuilder<>& b, const Isa& isa, ExprOp op, DType dtype, Value* x, Value* y, bool non_negative) {
-  if (op == ExprOp::min || op == ExprOp::max) return minimum_maximum(b, isa, dtype, x, y, op == ExprOp::max);
+  if (op == ExprOp::min || op == ExprOp::max) return minimum_maximum(b, dtype, x, y, op == ExprOp::max);
   if (is_float(dtype)) return round_narrow(b, isa, dtype, float_arithmetic(b, op, dtype, x, y));
   const bool is_signed = !is_unsigned(dtype) && dtype != DType::boolean;
   switch (op) {

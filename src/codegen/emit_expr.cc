@@ -47,13 +47,6 @@ Val Emitter::varying(const Val& a) {
   return result;
 }
 
-bool Emitter::depends_on_lane(const Expr& expr) const {
-  if (!lanes_) return false;
-  if (expr.op == ExprOp::var) return var_value(static_cast<int>(expr.i)).kind == VarValue::lane;
-  if (expr.op == ExprOp::load && layout_.buffers[static_cast<size_t>(expr.i)].lane_pitch > 1) return true;
-  return std::ranges::any_of(expr.args, [&](const Expr& arg) { return depends_on_lane(arg); });
-}
-
 bool Emitter::has_load(const Expr& expr) const {
   return expr.op == ExprOp::load || std::ranges::any_of(expr.args, [&](const Expr& arg) { return has_load(arg); });
 }

@@ -48,6 +48,22 @@ void widest_element(const loop::Func& func, const std::vector<Stmt>& body, int v
   }
 }
 
+bool loads(const Expr& expr, int buffer) {
+  return (expr.op == ExprOp::load && expr.i == buffer) ||
+         std::ranges::any_of(expr.args, [&](const Expr& arg) { return loads(arg, buffer); });
+}
+
+std::vector<Part> split_lanes(i64 extent, i64 native) {
+  std::vector<Part> parts;
+  for (i64 begin = 0; begin < extent; begin += native) {
+    const int active = static_cast<int>(std::min(native, extent - begin));
+    int width = 1;
+    while (width < active) width *= 2;
+    parts.push_back({begin, width, active});
+  }
+  return parts;
+}
+
 ExprOp operation(StoreOp op) {
   switch (op) {
     case StoreOp::add: return ExprOp::add;
@@ -139,30 +155,85 @@ void Emitter::serial_loop(const Loop& l, const std::function<void()>& body) {
 
 void Emitter::loop_statement(const Loop& l) {
   if (layout_.vector_loops.contains(&l)) return vector_loop(l);
+  if (const Loop* lanes = lane_reduction(l)) return reduce_lanes(l, *lanes);
   serial_loop(l, [&] {
     enter_home(&l);
     statements(l.body);
   });
 }
 
-void Emitter::enter_home(const Loop* home) {
-  const auto found = layout_.homes.find(home);
-  if (found == layout_.homes.end()) return;
+// The vectorized loop at the bottom of a perfect nest whose only statement accumulates into one element; else null.
+const Loop* Emitter::lane_reduction(const Loop& l) const {
+  if (lanes_ || partial_.store) return nullptr;
+  std::vector<int> vars = {l.var};
+  const Loop* inner = &l;
+  while (!layout_.vector_loops.contains(inner)) {
+    if (inner->body.size() != 1 || inner->extent == 0) return nullptr;
+    inner = std::get_if<Loop>(&inner->body[0].node);
+    if (!inner) return nullptr;
+    vars.push_back(inner->var);
+  }
+  if (inner->body.size() != 1 || inner->extent > kMaxParts * native_lanes(*inner)) return nullptr;
+  const loop::Store* s = std::get_if<loop::Store>(&inner->body[0].node);
+  if (!s || s->op == StoreOp::assign || loads(s->value, s->buffer)) return nullptr;
+  if (layout_.buffers[static_cast<size_t>(s->buffer)].lane_pitch > 1) return nullptr;
+  for (const Expr& index : s->index) {
+    if (has_load(index) || std::ranges::any_of(vars, [&](int var) { return mentions(index, var); })) return nullptr;
+  }
+  return inner;
+}
+
+// Every lane accumulates on its own; the lanes meet after the nest.
+void Emitter::reduce_lanes(const Loop& l, const Loop& lanes) {
+  const loop::Store& s = std::get<loop::Store>(lanes.body[0].node);
+  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const std::vector<Part> parts = split_lanes(lanes.extent, native_lanes(lanes));
+  const Expr start = loop::identity(s.op, dtype);
+  partial_.store = &s;
+  for (const Part& part : parts) {
+    Type* type = llvm::FixedVectorType::get(value_type(b.getContext(), dtype), static_cast<unsigned>(part.width));
+    partial_.parts.push_back(stack(type));
+    b.CreateStore(is_float(dtype) ? float_constant(type, start.f) : int_constant(type, start.i), partial_.parts.back());
+  }
+  serial_loop(l, [&] {
+    enter_home(&l);
+    statements(l.body);
+  });
+  Val sums{true, {}};
+  for (llvm::AllocaInst* sum : partial_.parts) sums.parts.push_back(b.CreateLoad(sum->getAllocatedType(), sum));
+  partial_ = {};
+  lanes_ = Lanes{lanes.var, lanes.extent, parts};
+  const Val total{false, {horizontal(s.op, dtype, sums)}};
+  lanes_.reset();
+  store_uniform(s, address(s.buffer, s.index), total);
+}
+
+llvm::AllocaInst* Emitter::stack(Type* type) {
   const llvm::IRBuilderBase::InsertPointGuard guard(b);
   llvm::BasicBlock& entry = function_->getEntryBlock();
   b.SetInsertPoint(&entry, entry.getFirstInsertionPt());
+  llvm::AllocaInst* memory = b.CreateAlloca(type);
+  memory->setAlignment(llvm::Align(64));
+  return memory;
+}
+
+void Emitter::enter_home(const Loop* home) {
+  const auto found = layout_.homes.find(home);
+  if (found == layout_.homes.end()) return;
   for (const int buffer : found->second) {
     const i64 bytes = layout_.buffers[static_cast<size_t>(buffer)].bytes;
-    llvm::AllocaInst* memory = b.CreateAlloca(llvm::ArrayType::get(b.getInt8Ty(), static_cast<u64>(bytes)));
-    memory->setAlignment(llvm::Align(64));
-    set_buffer(buffer, memory);
+    set_buffer(buffer, stack(llvm::ArrayType::get(b.getInt8Ty(), static_cast<u64>(bytes))));
   }
 }
 
-void Emitter::vector_loop(const Loop& l) {
+i64 Emitter::native_lanes(const Loop& l) const {
   i64 bytes = 1;
   widest_element(func_, l.body, l.var, bytes);
-  const i64 native = std::max<i64>(1, isa_.vector_bytes / bytes);
+  return std::max<i64>(1, isa_.vector_bytes / bytes);
+}
+
+void Emitter::vector_loop(const Loop& l) {
+  const i64 native = native_lanes(l);
   if (l.extent <= kMaxParts * native) return vector_block(l, native, nullptr, l.extent);
   const i64 block = kBlockParts * native;
   counted_loop(b.getInt64(0), b.getInt64(static_cast<u64>(l.extent / block)),
@@ -172,14 +243,7 @@ void Emitter::vector_loop(const Loop& l) {
 }
 
 void Emitter::vector_block(const Loop& l, i64 native, Value* base, i64 extent) {
-  Lanes lanes{l.var, extent, {}};
-  for (i64 begin = 0; begin < extent; begin += native) {
-    const int active = static_cast<int>(std::min(native, extent - begin));
-    int width = 1;
-    while (width < active) width *= 2;
-    lanes.parts.push_back({begin, width, active});
-  }
-  lanes_ = std::move(lanes);
+  lanes_ = Lanes{l.var, extent, split_lanes(extent, native)};
   set_var(l.var, {VarValue::lane, 0, base, depth_});
   enter_home(&l);
   statements(l.body);
@@ -256,9 +320,19 @@ void Emitter::accumulate_scattered(const loop::Store& s, const Address& address,
   }
 }
 
+void Emitter::add_to_partial(const loop::Store& s) {
+  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const Val value = varying(expression(s.value));
+  for (size_t p = 0; p < value.parts.size(); p++) {
+    llvm::AllocaInst* sum = partial_.parts[p];
+    b.CreateStore(accumulate(s.op, dtype, b.CreateLoad(sum->getAllocatedType(), sum), value.parts[p]), sum);
+  }
+}
+
 void Emitter::store(const loop::Store& s) {
   if (++emitted_ > kMaxStores)
     throw JobError(fmt::format("kernel {}: unrolled to more than {} stores", func_.name, kMaxStores));
+  if (partial_.store == &s) return add_to_partial(s);
   const Address to = address(s.buffer, s.index);
   const Val value = expression(s.value);
   if (to.lane == 0 && to.scattered.empty()) return store_uniform(s, to, value);

@@ -39,6 +39,12 @@ struct Lanes {
   std::vector<Part> parts;
 };
 
+// Sums that a loop nest keeps per lane, to be combined once after it (Emitter::reduce_lanes).
+struct PartialSums {
+  const loop::Store* store = nullptr;
+  std::vector<llvm::AllocaInst*> parts;
+};
+
 // What a loop variable is at this point: a number (unrolled), an SSA value, or the lane (plus v, unless that is null).
 struct VarValue {
   enum Kind : u8 { unset, number, value, lane } kind = unset;
@@ -90,7 +96,6 @@ class Emitter {
   // --- emit_expr.cc
   Val expression(const loop::Expr& expr);
   Value* scalar(const loop::Expr& expr);  // of an expression that is the same for all lanes
-  bool depends_on_lane(const loop::Expr& expr) const;
   bool has_load(const loop::Expr& expr) const;
 
  private:
@@ -98,8 +103,13 @@ class Emitter {
   // --- emit_stmt.cc
   void loop_statement(const loop::Loop& l);
   void vector_loop(const loop::Loop& l);
+  i64 native_lanes(const loop::Loop& l) const;
+  const loop::Loop* lane_reduction(const loop::Loop& l) const;
+  void reduce_lanes(const loop::Loop& l, const loop::Loop& lanes);
+  llvm::AllocaInst* stack(llvm::Type* type);
   void vector_block(const loop::Loop& l, i64 lanes_at_once, Value* base, i64 extent);
   void store(const loop::Store& s);
+  void add_to_partial(const loop::Store& s);
   void store_uniform(const loop::Store& s, const Address& address, const Val& value);
   void accumulate_scattered(const loop::Store& s, const Address& address, const Val& value);
   Value* accumulate(loop::StoreOp op, DType dtype, Value* old, Value* value);
@@ -123,6 +133,7 @@ class Emitter {
   Parts pointers(int buffer, const Address& at);  // per part <w x ptr>
   Val load(int buffer, const Address& at);
   Value* load_part(int buffer, const Address& at, const Part& part);
+  Value* load_strided(int buffer, const Address& at, const Part& part);
   Value* load_packed(llvm::Type* type, Value* pointer, i64 element_bytes, const Part& part, bool whole);
   void store_varying(int buffer, const Address& at, const Val& value);
   void store_packed(Value* value, Value* pointer, i64 element_bytes, const Part& part, bool whole);
@@ -139,6 +150,7 @@ class Emitter {
   std::vector<Value*> bases_;
   std::optional<Lanes> lanes_;
   Parts mask_;  // run-time mask of the lanes that may load, per part; empty: all active ones
+  PartialSums partial_;
   int depth_ = 0;
   i64 emitted_ = 0;  // stores so far: unrolling is checked against a limit
   std::map<std::tuple<Value*, Value*, i64>, Value*> pointer_cache_;  // base + value * bytes, valid here
@@ -167,7 +179,6 @@ Value* arithmetic(llvm::IRBuilder<>& b, const Isa& isa, loop::ExprOp op, DType d
                   bool non_negative);
 Value* compare(llvm::IRBuilder<>& b, loop::ExprOp op, DType dtype, Value* x, Value* y);
 Value* convert(llvm::IRBuilder<>& b, const Isa& isa, DType from, DType to, Value* value);
-Value* minimum_maximum(llvm::IRBuilder<>& b, const Isa& isa, DType dtype, Value* x, Value* y, bool maximum);
 
 // --- narrow.cc: 16-bit floats
 Value* half_to_float(llvm::IRBuilder<>& b, const Isa& isa, Value* bits);

@@ -226,6 +226,31 @@ Value* Emitter::load_part(int buffer, const Address& at, const Part& part) {
                        : value;
 }
 
+// Lanes `at.lane` (2 to 4) elements apart: as many whole vectors, the last one ending with the last lane, shuffled
+// together.
+Value* Emitter::load_strided(int buffer, const Address& at, const Part& part) {
+  const DType dtype = func_.buffers[static_cast<size_t>(buffer)].dtype;
+  const i64 size = size_of(dtype), last = (part.width - 1) * at.lane + 1 - part.width;
+  Value* first = uniform_pointer(buffer, at, part.begin);
+  Type* vector = llvm::FixedVectorType::get(memory_type(dtype), static_cast<unsigned>(part.width));
+  Value* result = nullptr;
+  for (i64 piece = 0; piece < at.lane; piece++) {
+    const i64 begin = std::min(piece * part.width, last);
+    Value* pointer = b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<u64>(begin * size));
+    Value* loaded = b.CreateAlignedLoad(vector, pointer, llvm::Align(static_cast<u64>(size)));
+    llvm::SmallVector<int, 16> lanes;
+    for (int lane = 0; lane < part.width; lane++) {
+      const i64 from = lane * at.lane - begin;
+      const bool here = from >= 0 && from < part.width;
+      lanes.push_back(piece == 0 ? (here ? static_cast<int>(from) : -1)
+                      : here     ? part.width + static_cast<int>(from)
+                                 : lane);
+    }
+    result = b.CreateShuffleVector(piece == 0 ? loaded : result, loaded, lanes);
+  }
+  return result;
+}
+
 Val Emitter::load(int buffer, const Address& at) {
   const DType dtype = func_.buffers[static_cast<size_t>(buffer)].dtype;
   const i64 size = size_of(dtype);
@@ -241,9 +266,14 @@ Val Emitter::load(int buffer, const Address& at) {
     for (const Part& part : lanes_->parts) result.parts.push_back(from_memory(dtype, load_part(buffer, at, part)));
     return result;
   }
+  const bool strided = at.scattered.empty() && at.lane >= 2 && at.lane <= 4 && mask_.empty();
   const Parts from = at.lane == 1 && packed ? Parts() : pointers(buffer, at);
   for (size_t p = 0; p < lanes_->parts.size(); p++) {
     const Part& part = lanes_->parts[p];
+    if (strided && part.active == part.width) {
+      result.parts.push_back(from_memory(dtype, load_strided(buffer, at, part)));
+      continue;
+    }
     Type* vector = llvm::FixedVectorType::get(type, static_cast<unsigned>(part.width));
     Value* mask = active_mask(part);
     if (!mask_.empty()) mask = b.CreateAnd(mask, mask_[p]);

@@ -9,7 +9,8 @@ namespace mcc::schedule {
 namespace {
 
 void schedule_reduction(Builder& b, const std::string& block) {
-  const TileAxes axes = tile_axes(b, b.stage(block));
+  TileAxes axes = tile_axes(b, b.stage(block));
+  if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
   const bool awkward = axes.column < 0 || axes.gathers;
   if (awkward && rule_row(b, block)) return;
   if (!rule_tile(b, block) && !awkward) rule_row(b, block);

@@ -41,7 +41,7 @@ class Library {
   explicit Library(const std::string& c_source) {
     const std::string source = dir_.path() / "k.c", shared = dir_.path() / "k.so";
     write_file(source, c_source);
-    const ProcessResult built = run_process({"cc", "-std=c99", "-O1", "-ffp-contract=off", "-Wall", "-Werror",
+    const ProcessResult built = run_process({"cc", "-std=c99", "-O0", "-ffp-contract=off", "-Wall", "-Werror",
                                              "-shared", "-fPIC", "-o", shared, source, "-lm"},
                                             60);
     if (built.exit_code != 0) throw JobError("cc: " + built.err);

@@ -46,6 +46,8 @@ void rule_map(Builder& b, const std::string& block, bool parallel);
 // --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not
 // of that kind.
 bool rule_tile(Builder& b, const std::string& block);
+// A strided operand that is used many times is copied first, the column axis innermost. Whether one was.
+bool copy_strided(Builder& b, const std::string& block);
 // --- tile_axes.cc
 struct TileAxes {        // of the reduction; -1: none
   int column = -1;       // vectorised
