@@ -6,7 +6,7 @@
 Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task), checked by
 mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime on that one's inputs.
 The error is the largest difference relative to the output's largest magnitude; allowed are 1e-4, and 1e-3 for networks of more than 50
-convolutions and products.
+kernels. Differences of ONNX Runtime below 1e-7 in absolute terms do not count: its sigmoid is only that good near zero.
 Exit status 1 when anything is wrong.
 """
 import argparse
@@ -50,6 +50,8 @@ def error_of(got, want):
         return 0.0
     top = np.abs(want[finite]).max()
     worst = np.abs(got[finite] - want[finite]).max()
+    if worst < 1e-7:
+        return 0.0
     return worst / top if top > 0 else worst
 
 
