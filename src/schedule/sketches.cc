@@ -49,7 +49,12 @@ Builder run_rules(const Task& task, bool pack) {
 std::vector<PreferredSketch> preferred_sketches(const Task& task) {
   std::vector<PreferredSketch> all;
   for (bool pack : {true, false}) {
-    Builder b = run_rules(task, pack);
+    Builder b;
+    try {
+      b = run_rules(task, pack);
+    } catch (const InternalError&) {  // a rule wrote an illegal step: a mistake, but no reason to end a run
+      continue;
+    }
     b.sketch.rules = pack ? "tile" : "tile, nothing packed";
     if (all.empty() || all[0].sketch.steps.size() != b.sketch.steps.size() || all[0].sketch.knobs != b.sketch.knobs ||
         resolve(all[0].sketch, {0, all[0].choices}) != resolve(b.sketch, {0, b.preferred})) {

@@ -22,6 +22,9 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(matmul(1, size(90), size(40), true, true, true));
     all.push_back(softmax_like(size(7), size(70)));
     all.push_back(mean_rows(size(7), size(70)));
+    all.push_back(conv_nchw(size(2), size(5), size(20), 3 + size(9), size(3), size(2)));
+    all.push_back(normalise(size(5), size(70)));
+    all.push_back(pool_and_join(size(6), size(40)));
     all.push_back(recurrence(1 + size(3), size(20)));
     all.push_back(running_sum(size(6), size(20)));
     all.push_back(elementwise({size(9), size(40)}));
@@ -39,6 +42,7 @@ TEST(ScheduleProperty, RandomCandidatesComputeTheSame) {
       target.cores = seed % 2 == 0 ? 4 : 1;
       const Task task = make_task(func, target, 1);
       const std::vector<Sketch> space = sketches(task);
+      ASSERT_GE(space.size(), 2u) << "a rule failed on\n" << print(func);
       for (int i = 0; i < 12; i++) {
         const Candidate candidate = random_candidate(space, rng);
         const Trace trace = resolve(space[static_cast<size_t>(candidate.sketch)], candidate);

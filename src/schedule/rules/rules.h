@@ -20,9 +20,7 @@ struct Builder {
   bool pack = true;            // constants may be packed
   std::set<std::string> done;  // blocks that have their schedule
 
-  const Stage& stage(const std::string& block) const {
-    return state.stages[static_cast<size_t>(find_stage(state, block))];
-  }
+  const Stage& stage(const std::string& block) const;
   // Adds steps that every candidate has. MCC_CHECKs that they are legal.
   void fixed(std::vector<Step> steps);
   // Adds a knob, and the steps it decides.
