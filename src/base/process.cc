@@ -41,10 +41,19 @@ bool drain(int& fd, std::string& into) {
   return fd >= 0;
 }
 
+// A program that handles Ctrl-C itself wants its children to finish; the terminal interrupts a whole process group.
+bool handles_interrupts() {
+  struct sigaction now {};
+  return sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
+}
+
 }  // namespace
 
 ProcessResult run_process(const std::vector<std::string>& argv, double limit_s) {
   Pipe out, err;
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  if (handles_interrupts()) posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // 0: a group of its own
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -54,7 +63,8 @@ ProcessResult run_process(const std::vector<std::string>& argv, double limit_s) 
   for (const std::string& arg : argv) args.push_back(const_cast<char*>(arg.c_str()));
   args.push_back(nullptr);
   pid_t pid = 0;
-  const int failed = posix_spawnp(&pid, args[0], &actions, nullptr, args.data(), environ);
+  const int failed = posix_spawnp(&pid, args[0], &actions, &attributes, args.data(), environ);
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failed) throw JobError(fmt::format("cannot start {}: {}", argv[0], std::strerror(failed)));
   Pipe::close_end(out.write_end), Pipe::close_end(err.write_end);

@@ -15,7 +15,8 @@ struct ProcessResult {
   std::string out, err;
 };
 
-// Runs argv[0] (found on PATH) with nothing on standard input. Throws JobError when it cannot be started.
+// Runs argv[0] (found on PATH) with nothing on standard input. Throws JobError when it cannot be started. Where this
+// program handles SIGINT, Ctrl-C on the terminal does not reach the child.
 ProcessResult run_process(const std::vector<std::string>& argv, double limit_s);
 
 std::filesystem::path self_path();  // the running program's own file

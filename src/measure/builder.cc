@@ -63,8 +63,14 @@ Built build(const Task& task, std::span<const Trace> traces, const std::filesyst
   Built built;
   built.reference = candidate_job(task.func, "reference", task.target.cores);
   if (reference_object.empty()) {
-    const KernelSource source{&task.func, "reference"};
-    reference_object = compile_object({&source, 1}, task.target, {.opt_level = 1});
+    try {
+      const KernelSource source{&task.func, "reference"};
+      reference_object = compile_object({&source, 1}, task.target, {.opt_level = 1});
+    } catch (const std::exception& error) {
+      built.failures.assign(traces.size(), {Outcome::build_error, {}, fmt::format("the reference program: {}", error.what())});
+      built.candidates.resize(traces.size());
+      return built;
+    }
   }
   std::vector<std::filesystem::path> objects = {folder / "reference.o"};
   write_file(objects[0], reference_object);

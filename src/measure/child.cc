@@ -1,8 +1,8 @@
 // The measuring process: loads a batch's shared object, checks each candidate's output against the reference program on the same
 // data, and times it. It may crash, hang or be killed: the tuner knows from the replies so far which candidate it was.
 #include <dlfcn.h>
-#include <sys/prctl.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cmath>
@@ -142,13 +142,22 @@ void say(Reply::Kind kind, Result result = {}, double clock_before = 0, double c
   std::cout << to_line(Reply{kind, std::move(result), clock_before, clock_after}) << std::endl;
 }
 
+// A candidate that cannot even be set up (its scratch memory is too large, ...) costs itself alone.
+Result measure_or_why_not(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library, mcc_runtime* rt) {
+  try {
+    return measure(job, candidate, data, library, rt);
+  } catch (const std::exception& error) {
+    return {Outcome::build_error, {}, error.what()};
+  }
+}
+
 void do_job(const Job& job, TaskData& data, mcc_runtime* rt) {
   void* library = dlopen(job.library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) throw JobError(fmt::format("cannot load the batch: {}", dlerror()));
   if (data.key != job.task || data.seed != job.seed) data = prepare(job, library);
   say(Reply::Kind::reference_ready);
   const double clock_before = clock_probe();
-  for (const CandidateJob& candidate : job.candidates) say(Reply::Kind::result, measure(job, candidate, data, library, rt));
+  for (const CandidateJob& candidate : job.candidates) say(Reply::Kind::result, measure_or_why_not(job, candidate, data, library, rt));
   const double clock_after = clock_probe();
   dlclose(library);
   say(Reply::Kind::done, {}, clock_before, clock_after);
@@ -158,7 +167,6 @@ void do_job(const Job& job, TaskData& data, mcc_runtime* rt) {
 
 int measure_child_main() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // never outlive the tuner
-  signal(SIGINT, SIG_IGN);           // Ctrl-C is the tuner's to handle
   TaskData data;
   std::map<int, mcc_runtime*> runtimes;
   for (std::string line; std::getline(std::cin, line);) {

@@ -33,8 +33,6 @@ struct Runner {
 std::unique_ptr<Runner> local_runner(const MeasureOptions& options);
 std::unique_ptr<Runner> simulated_runner(u64 seed);   // analytic time with reproducible noise; checks traces by apply() and the interpreter-free checks
 
-// memory traffic, loop overhead and parallel balance. Also the search's draft model.
-
 // Entry point of the measuring child process (`mcc --measure-child`), talking on its standard input and output. Returns its exit status.
 int measure_child_main();
 

@@ -17,7 +17,7 @@
 namespace mcc {
 namespace {
 
-constexpr i64 kHopeless = 48;     // a task whose first so many candidates all failed is closed
+constexpr i64 kHopeless = 48;     // a task whose first so many candidates all failed is closed; a run with no others ends
 constexpr int kTransferred = 6;   // traces of each similar task that are tried first
 constexpr int kRecallAt = 30;
 constexpr const char* kVersion = "0.1.0";
@@ -53,7 +53,9 @@ class Run {
   void batch(size_t at, i64 size);
   void note_quality(const std::vector<Proposal>& proposals, const std::vector<double>& seconds, const Task& task);
   Record record_of(const Task& task, const Proposal& proposal, Result result, i64 round) const;
+  void count(const Result& result);
   void close_if_hopeless(size_t at);
+  bool nothing_works() const;
   Progress progress() const;
 
   Runner& runner_;
@@ -94,7 +96,13 @@ void Run::read_log(const std::vector<Task>& tasks) {
       if (r.task == tasks[i].key && r.device == device) own.push_back(r);
     }
     teach(i, own);
+    close_if_hopeless(i);
   }
+}
+
+void Run::count(const Result& result) {
+  trials_++;
+  if (result.outcome != Outcome::ok) failures_[std::string(name(result.outcome))]++, reasons_[result.note]++;
 }
 
 void Run::teach(size_t at, const std::vector<Record>& records) {
@@ -102,7 +110,7 @@ void Run::teach(size_t at, const std::vector<Record>& records) {
   std::vector<double> seconds;
   for (const Record& r : records) {
     searches_[at].add(r.trace, r.result);
-    if (r.seed == options_.seed && r.model == options_.model) trials_++, rounds_[at] = std::max(rounds_[at], r.round + 1);
+    if (r.seed == options_.seed && r.model == options_.model) count(r.result), rounds_[at] = std::max(rounds_[at], r.round + 1);
     Applied applied = mcc::apply(searches_[at].task().func, r.trace);
     if (!applied.func) continue;
     funcs.push_back(std::move(*applied.func));
@@ -159,12 +167,10 @@ void Run::batch(size_t at, i64 size) {
     records.push_back(record_of(search.task(), proposals[i], results[i], round));
     const bool ok = results[i].outcome == Outcome::ok;
     seconds.push_back(ok ? results[i].median() : std::numeric_limits<double>::infinity());
-    if (!ok) failures_[std::string(name(results[i].outcome))]++, reasons_[results[i].note]++;
     funcs.push_back(std::move(proposals[i].func));
   }
   log_.append(records);
-  trials_ += static_cast<i64>(records.size());
-  for (size_t i = 0; i < proposals.size(); i++) search.add(proposals[i].trace, results[i]);
+  for (size_t i = 0; i < proposals.size(); i++) search.add(proposals[i].trace, results[i]), count(results[i]);
   if (round > 0) note_quality(proposals, seconds, search.task());
   model_.update(search.task(), funcs, seconds);
   close_if_hopeless(at);
@@ -173,6 +179,11 @@ void Run::batch(size_t at, i64 size) {
 void Run::close_if_hopeless(size_t at) {
   const TaskSearch& search = searches_[at];
   if (search.trials() >= kHopeless && search.failed() == search.trials()) closed_[at] = true;
+}
+
+// Not one success so far, of any task.
+bool Run::nothing_works() const {
+  return std::none_of(searches_.begin(), searches_.end(), [](const TaskSearch& s) { return std::isfinite(s.best_seconds()); });
 }
 
 Progress Run::progress() const {
@@ -200,6 +211,7 @@ TuneResult Run::go(const std::function<void(const Progress&)>& on_progress) {
       result.interrupted = true;
       break;
     }
+    if (trials_ >= kHopeless && nothing_works()) break;
     current_ = next_task(searches_, closed_, size);
     if (current_ < 0) break;
     batch(static_cast<size_t>(current_), std::min(size, options_.trials - trials_));
@@ -207,8 +219,7 @@ TuneResult Run::go(const std::function<void(const Progress&)>& on_progress) {
   }
   current_ = -1;
   result.progress = progress();
-  const bool all_closed = !closed_.empty() && std::all_of(closed_.begin(), closed_.end(), [](bool c) { return c; });
-  if (all_closed && !reasons_.empty()) {
+  if (!result.interrupted && !reasons_.empty() && nothing_works()) {
     const auto most = std::max_element(reasons_.begin(), reasons_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
     result.gave_up = fmt::format("every candidate failed; most often ({} times): {}", most->second, most->first);
   }

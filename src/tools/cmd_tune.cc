@@ -59,6 +59,12 @@ TuneArgs parse(const Args& args, bool& help) {
   return a;
 }
 
+// The first Ctrl-C asks the run to end in good order, the second one ends it at once.
+void on_interrupt(int) {
+  interrupted = true;
+  signal(SIGINT, SIG_DFL);
+}
+
 bool runs_here(const Target& target) { return target.emulator.empty() && target.triple.substr(0, target.triple.find('-')) == host().triple.substr(0, host().triple.find('-')); }
 
 std::unique_ptr<Runner> make_runner(const TuneArgs& a, const Target& target) {
@@ -141,13 +147,23 @@ Latency duel(const Bakery& bakery, const std::map<std::string, Trace>& tuned) {
   const double probe = bakery.time_ms(dir.path() / "default", 3);
   const int repeat = static_cast<int>(std::clamp(300.0 / std::max(probe, 1e-3), 5.0, 2000.0));
   std::vector<double> defaults, tuneds;
-  for (int round = 0; round < 3; round++) {
+  for (int round = 0; round < 3 && (round == 0 || !interrupted); round++) {
     defaults.push_back(bakery.time_ms(dir.path() / "default", repeat));
     tuneds.push_back(bakery.time_ms(dir.path() / "tuned", repeat));
   }
   Latency l{*std::min_element(defaults.begin(), defaults.end()), *std::min_element(tuneds.begin(), tuneds.end()), false};
+  if (std::isinf(l.default_ms) && std::isinf(l.tuned_ms)) throw JobError("the compiled model does not run: mcc-run fails on it");
   l.default_wins = l.default_ms < l.tuned_ms;
   return l;
+}
+
+// The combination of each task's fastest kernels that is fastest in the whole model; cut short by Ctrl-C.
+std::map<std::string, Trace> best_together(const Bakery& bakery, const std::vector<Task>& tasks, const RecordStore& log, const Progress& progress) {
+  const int repeat = static_cast<int>(std::clamp(0.5 / std::max(run_seconds(progress), 1e-6), 5.0, 2000.0));
+  auto seconds = [&](const std::map<std::string, Trace>& chosen) {
+    return interrupted ? std::numeric_limits<double>::infinity() : bakery.seconds_of(chosen, repeat);
+  };
+  return recombine(tasks, log, {}, seconds).traces;
 }
 
 // The sum over tasks, where whole programs cannot run here.
@@ -198,6 +214,7 @@ int cmd_tune(const Args& args) {
   if (a.out.empty()) a.out = stem;
   if (a.log.empty()) a.log = stem + ".db";
   const std::unique_ptr<Runner> runner = make_runner(a, target);
+  check_out_dir(a.out);
   if (a.fresh) keep_aside(a.log);
   RecordStore log = RecordStore::open(a.log, RecordStore::Mode::read_write);
   if (!a.quiet) fmt::print(stderr, "{}: {} tasks, {} records in {}, {} runner\n", a.model.file, tasks.size(), log.count(), a.log, runner->name());
@@ -208,28 +225,27 @@ int cmd_tune(const Args& args) {
   options.seed = a.seed;
   options.model = fs::path(a.model.file).stem().string();
   options.stop = &interrupted;
-  signal(SIGINT, [](int) { interrupted = true; });
+  signal(SIGINT, on_interrupt);
   ProgressView view(a.quiet);
   const std::unique_ptr<CostModel> cost_model = xgb_model(a.seed);
-  const TuneResult result = tune(tasks, *runner, *cost_model, log, options, [&](const Progress& p) { view.show(p); });
+  TuneResult result = tune(tasks, *runner, *cost_model, log, options, [&](const Progress& p) { view.show(p); });
   view.finish();
-  if (!result.gave_up.empty() && log.count() > 0) throw JobError(result.gave_up);
+  if (!result.gave_up.empty()) throw JobError(fmt::format("{}: {}", a.model.file, result.gave_up));
 
   const Bakery bakery(a, model, target);
   std::map<std::string, Trace> traces;
-  Latency latency;
-  if (runner->name() == "local" && !result.interrupted) {
-    if (!a.quiet) fmt::print(stderr, "trying the fastest kernels together in the whole model\n");
-    const int repeat = static_cast<int>(std::clamp(0.5 / std::max(run_seconds(result.progress), 1e-6), 5.0, 2000.0));
-    traces = recombine(tasks, log, {}, [&](const auto& chosen) { return bakery.seconds_of(chosen, repeat); }).traces;
-    latency = duel(bakery, traces);
-    if (latency.default_wins) traces.clear();
-  } else {
-    for (const TaskProgress& t : result.progress.tasks) {
-      if (t.best_seconds > 0) traces[t.key] = t.best;
-    }
-    latency = estimate(result.progress);
+  for (const TaskProgress& t : result.progress.tasks) {
+    if (t.best_seconds > 0) traces[t.key] = t.best;
   }
+  Latency latency = estimate(result.progress);
+  if (runner->name() == "local" && !interrupted) {
+    if (!a.quiet) fmt::print(stderr, "trying the fastest kernels together in the whole model\n");
+    traces = best_together(bakery, tasks, log, result.progress);
+    if (!interrupted) latency = duel(bakery, traces);
+    if (latency.default_wins) traces.clear();
+  }
+  result.interrupted |= interrupted;
+  if (result.interrupted && !a.quiet) fmt::print(stderr, "interrupted: writing the best so far\n");
   const Artifact artifact = bakery.bake(traces, ids_of(tasks, log, traces), a.out, a.emit);
   if (!a.quiet) {
     fmt::print(stderr, "default {:.3f} ms, tuned {:.3f} ms{}: {}\n", latency.default_ms, latency.tuned_ms, latency.default_wins ? " (the default ships)" : "", artifact.folder.string());
