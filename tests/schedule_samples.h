@@ -156,6 +156,93 @@ inline Func transpose(i64 rows, i64 columns) {
   return f.take();
 }
 
+// NCHW convolution, grouped, no padding, with bias and a transposed result.
+inline Func conv_nchw(i64 groups, i64 in, i64 out, i64 size, i64 kernel, i64 stride) {
+  const i64 o = (size - kernel) / stride + 1;
+  FuncBuilder f("conv_nchw");
+  const int x = f.input("x", DType::f32, {groups, in, size, size});
+  const int w = f.constant_input("w", DType::f32, {groups, out, in, kernel, kernel}),
+            bias = f.constant_input("b", DType::f32, {groups, out});
+  const int y = f.output("y", DType::f32, {o, o, groups, out}), c = f.temp("c", DType::f32, {groups, out, o, o});
+  f.reduce("conv", {groups, out, o, o}, {in, kernel, kernel}, c, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& k) {
+             return f.load(x, {v[0], k[0], v[2] * stride + k[1], v[3] * stride + k[2]}) *
+                    f.load(w, {v[0], v[1], k[0], k[1], k[2]});
+           });
+  f.block("turn", {o, o, groups, out}, y,
+          [&](const Vars& v) { return f.load(c, {v[2], v[3], v[0], v[1]}) + f.load(bias, {v[2], v[3]}); });
+  return f.take();
+}
+
+// A normalisation with an intermediate row that is costly to compute twice, and two results.
+inline Func normalise(i64 rows, i64 columns) {
+  FuncBuilder f("normalise");
+  const int x = f.input("x", DType::f32, {rows, columns}), y = f.output("y", DType::f32, {rows, columns});
+  const int m = f.output("m", DType::f32, {rows});
+  const int s = f.temp("s", DType::f32, {rows}), e = f.temp("e", DType::f32, {rows, columns}),
+            q = f.temp("q", DType::f32, {rows});
+  const auto row = [&](int from) {
+    return [&f, from](const Vars& v, const Vars& r) { return f.load(from, {v[0], r[0]}); };
+  };
+  f.reduce("sum", {rows}, {columns}, s, StoreOp::add, const_float(0), row(x));
+  f.block("centre", {rows, columns}, e, [&](const Vars& v) {
+    const Expr d = f.load(x, v) - f.load(s, {v[0]});
+    return d * d + d * d * d - unary(ExprOp::abs, d) + unary(ExprOp::floor, d);
+  });
+  f.reduce("square", {rows}, {columns}, q, StoreOp::max, const_float(-1000), row(e));
+  f.block("scale", {rows, columns}, y, [&](const Vars& v) { return f.load(e, v) + f.load(q, {v[0]}); });
+  f.block("mean", {rows}, m, [&](const Vars& v) { return f.load(s, v) * const_float(0.5); });
+  return f.take();
+}
+
+// Two blocks write parts of one result; the first part is summed over outer axes (a global pool).
+inline Func pool_and_join(i64 size, i64 channels) {
+  FuncBuilder f("join");
+  const int x = f.input("x", DType::f32, {size, size, channels}), y = f.output("y", DType::f32, {2 * channels});
+  const int s = f.temp("s", DType::f32, {channels});
+  f.reduce("sum", {channels}, {size, size}, s, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& r) { return f.load(x, {r[0], r[1], v[0]}); });
+  f.block("first", {channels}, y, [&](const Vars& v) { return f.load(s, v) * const_float(0.25); });
+  f.block_at(
+      "second", {channels}, y, [&](const Vars& v) { return std::vector<Expr>{v[0] + channels}; },
+      [&](const Vars& v) { return f.load(x, {const_int(0), const_int(0), v[0]}); });
+  return f.take();
+}
+
+// A state carried over time: h = relu(w h + x[t]) and y[t] = h, as recurrent networks are lowered.
+inline Func recurrence(i64 steps, i64 units) {
+  FuncBuilder f("recurrence");
+  const int x = f.input("x", DType::f32, {steps, units}), w = f.constant_input("w", DType::f32, {units, units});
+  const int y = f.output("y", DType::f32, {steps, units});
+  const int h = f.temp("h", DType::f32, {units}), g = f.temp("g", DType::f32, {units}),
+            s = f.temp("s", DType::f32, {units});
+  f.block("start", {units}, h, [&](const Vars&) { return const_float(0); });
+  f.region("t", steps, [&](Expr t) {
+    f.reduce("gate", {units}, {units}, g, StoreOp::add, const_float(0),
+             [&](const Vars& v, const Vars& k) { return f.load(h, {k[0]}) * f.load(w, {v[0], k[0]}); });
+    f.block("add", {units}, s, [&](const Vars& v) { return f.load(g, v) + f.load(x, {t, v[0]}); });
+    f.block("update", {units}, h,
+            [&](const Vars& v) { return max(min(f.load(s, v), const_float(9)), const_float(0)); });
+    f.block_at(
+        "out", {units}, y, [&](const Vars& v) { return std::vector<Expr>{t, v[0]}; },
+        [&](const Vars& v) { return f.load(h, v); });
+  });
+  return f.take();
+}
+
+// Running sums along a row: each element reads the one before, so the block is left as it is. Then scaled.
+inline Func running_sum(i64 rows, i64 columns) {
+  FuncBuilder f("running_sum");
+  const int x = f.input("x", DType::f32, {rows, columns}), y = f.output("y", DType::f32, {rows, columns});
+  const int c = f.temp("c", DType::f32, {rows, columns});
+  f.block("scan", {rows, columns}, c, [&](const Vars& v) {
+    const Expr before = select(const_int(0) < v[1], f.load(c, {v[0], v[1] - 1}), const_float(0));
+    return before + f.load(x, v);
+  });
+  f.block("scale", {rows, columns}, y, [&](const Vars& v) { return f.load(c, v) * const_float(2); });
+  return f.take();
+}
+
 inline void fill(Tensor& t, Rng& rng) {
   for (i64 i = 0; i < t.size(); i++) t.set(i, static_cast<double>(rng.below(7) - 3));
 }

@@ -56,6 +56,7 @@ struct Emitter {
   std::vector<std::vector<int>> readers;   // for each State buffer
   std::map<int, int> outer_vars;           // variables of regions: State -> Func
   std::vector<i64> var_extent;             // of the Func's variables, in the copy of the loop being emitted
+  std::vector<bool> var_unrolled;          // the variable's loop is unrolled or vectorized
   int parallel_depth = 0;
   int private_buffers = 0;  // local and reg buffers in use at the moment
   Reason why;               // the first thing found illegal
@@ -80,6 +81,6 @@ loop::Stmt leaf_init(Emitter& e, int stage);
 loop::Stmt copy_opaque(Emitter& e, const loop::Stmt& stmt);
 
 // --- generate.cc ---
-int new_var(Emitter& e, const std::string& name, i64 extent);
+int new_var(Emitter& e, const std::string& name, i64 extent, loop::LoopKind kind);
 
 }  // namespace mcc::schedule

@@ -17,7 +17,7 @@ namespace mcc::schedule {
 using loop::LoopKind;
 using loop::Stmt;
 
-int new_var(Emitter& e, const std::string& name, i64 extent) {
+int new_var(Emitter& e, const std::string& name, i64 extent, LoopKind kind) {
   std::string unique = name;
   const auto taken = [&](const std::string& s) {
     return std::find(e.out.vars.begin(), e.out.vars.end(), s) != e.out.vars.end();
@@ -25,6 +25,7 @@ int new_var(Emitter& e, const std::string& name, i64 extent) {
   for (int n = 1; taken(unique); n++) unique = fmt::format("{}_{}", name, n);
   e.out.vars.push_back(std::move(unique));
   e.var_extent.push_back(extent);
+  e.var_unrolled.push_back(kind == LoopKind::unroll || kind == LoopKind::vectorize);
   return static_cast<int>(e.out.vars.size()) - 1;
 }
 
@@ -43,7 +44,8 @@ int walked(const LoopSpec& loop, bool init) { return init && loop.lane >= 0 ? lo
 
 int loop_var(Emitter& e, int id, size_t p) {
   int& var = e.info(id).loop_vars[p];
-  if (var < 0) var = new_var(e, e.stage(id).loops[p].name, 0);
+  const LoopSpec& loop = e.stage(id).loops[p];
+  if (var < 0) var = new_var(e, loop.name, 0, loop.kind);
   return var;
 }
 
@@ -253,7 +255,7 @@ size_t emit_region(Emitter& e, int region, size_t i, std::vector<Stmt>& out) {
       while (e.state.regions[static_cast<size_t>(child)].parent != region)
         child = e.state.regions[static_cast<size_t>(child)].parent;
       const Region& r = e.state.regions[static_cast<size_t>(child)];
-      const int var = new_var(e, e.state.vars[static_cast<size_t>(r.var)], r.extent);
+      const int var = new_var(e, e.state.vars[static_cast<size_t>(r.var)], r.extent, r.kind);
       e.outer_vars[r.var] = var;
       loop::Loop loop{var, r.extent, r.kind, {}};
       e.parallel_depth += r.kind == LoopKind::parallel ? 1 : 0;
@@ -342,7 +344,7 @@ void place_whole_buffers(Emitter& e) {
 }  // namespace
 
 Applied generate(const State& state) {
-  Emitter e{state, {}, {}, {}, {}, {}, {}, {}, 0, 0, {}};
+  Emitter e{state, {}, {}, {}, {}, {}, {}, {}, {}, 0, 0, {}};
   e.out.name = state.name;
   for (const Stage& stage : state.stages) e.stages.push_back(describe(stage));
   place_whole_buffers(e);

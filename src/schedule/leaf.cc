@@ -1,5 +1,6 @@
 // The statements at the leaves: expressions with the axes' values put in, indices made relative to where buffers live
 // now, and indices of packed constants turned into packed ones.
+#include <algorithm>
 #include <functional>
 
 #include "loop/build.h"
@@ -67,6 +68,19 @@ std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vect
   return index;
 }
 
+// An index as it is in the Func: relative to where the buffer lives now. Of registers it must become a number.
+Lin relative(Emitter& e, const Placed& placed, size_t dim, Lin at) {
+  if (!placed.base.empty()) add_scaled(at, placed.base[dim], -1);
+  const loop::Buffer& buffer = e.out.buffers[static_cast<size_t>(std::max(placed.buffer, 0))];
+  if (buffer.scope != loop::Scope::reg) return at;
+  for (const auto& [var, coefficient] : at.terms) {
+    if (e.var_unrolled[static_cast<size_t>(var)]) continue;
+    e.illegal(fmt::format("scope: loop {} over registers {} is not unrolled", e.out.vars[static_cast<size_t>(var)],
+                          buffer.name));
+  }
+  return at;
+}
+
 struct Builder {
   Emitter& e;
   int stage;
@@ -93,8 +107,7 @@ struct Builder {
     std::vector<Expr> exprs(access.index.size());
     for (size_t d = 0; d < access.index.size(); d++) {
       if (access.index[d]) {
-        lins[d] = compose(e, stage, *access.index[d]);
-        if (!placed.base.empty()) add_scaled(*lins[d], placed.base[d], -1);
+        lins[d] = relative(e, placed, d, compose(e, stage, *access.index[d]));
       } else {
         exprs[d] = build(expr.args[d]);
       }
@@ -125,8 +138,7 @@ Stmt store(Emitter& e, int id, const Expr& value, const std::vector<Access>& loa
   for (size_t d = 0; d < dims.size(); d++) {
     Lin at{dims[d].offset, {}};
     if (dims[d].axis >= 0) add_scaled(at, e.info(id).env[static_cast<size_t>(dims[d].axis)].base, 1);
-    if (!placed.base.empty()) add_scaled(at, placed.base[d], -1);
-    result.index.push_back(to_expr(at));
+    result.index.push_back(to_expr(relative(e, placed, d, std::move(at))));
   }
   result.op = op;
   result.block = std::move(block);
@@ -149,7 +161,7 @@ Stmt copy_stmt(Emitter& e, const Stmt& stmt, std::map<int, int>& vars) {
   };
   if (const loop::Loop* loop = std::get_if<loop::Loop>(&stmt.node)) {
     if (!vars.count(loop->var))
-      vars[loop->var] = new_var(e, e.state.vars[static_cast<size_t>(loop->var)], loop->extent);
+      vars[loop->var] = new_var(e, e.state.vars[static_cast<size_t>(loop->var)], loop->extent, loop->kind);
     return Stmt{loop::Loop{vars[loop->var], loop->extent, loop->kind, copy_all(loop->body)}};
   }
   if (const loop::If* branch = std::get_if<loop::If>(&stmt.node)) {

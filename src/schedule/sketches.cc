@@ -9,7 +9,8 @@ namespace mcc::schedule {
 namespace {
 
 void schedule_reduction(Builder& b, const std::string& block) {
-  const TileAxes axes = tile_axes(b, b.stage(block));
+  TileAxes axes = tile_axes(b, b.stage(block));
+  if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
   const bool awkward = axes.column < 0 || axes.gathers;
   if (awkward && rule_row(b, block)) return;
   if (!rule_tile(b, block) && !awkward) rule_row(b, block);
@@ -48,7 +49,12 @@ Builder run_rules(const Task& task, bool pack) {
 std::vector<PreferredSketch> preferred_sketches(const Task& task) {
   std::vector<PreferredSketch> all;
   for (bool pack : {true, false}) {
-    Builder b = run_rules(task, pack);
+    Builder b;
+    try {
+      b = run_rules(task, pack);
+    } catch (const InternalError&) {  // a rule wrote an illegal step: a mistake, but no reason to end a run
+      continue;
+    }
     b.sketch.rules = pack ? "tile" : "tile, nothing packed";
     if (all.empty() || all[0].sketch.steps.size() != b.sketch.steps.size() || all[0].sketch.knobs != b.sketch.knobs ||
         resolve(all[0].sketch, {0, all[0].choices}) != resolve(b.sketch, {0, b.preferred})) {

@@ -4,9 +4,9 @@
     compare_outputs.py MODEL.onnx... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
 
 Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task), checked by
-mcc-verify, run on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime's outputs on the same.
+mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime on that one's inputs.
 The error is the largest difference relative to the output's largest magnitude; allowed are 1e-4, and 1e-3 for networks of more than 50
-convolutions and products.
+kernels. Differences of ONNX Runtime below 1e-7 in absolute terms do not count: its sigmoid is only that good near zero.
 Exit status 1 when anything is wrong.
 """
 import argparse
@@ -50,18 +50,21 @@ def error_of(got, want):
         return 0.0
     top = np.abs(want[finite]).max()
     worst = np.abs(got[finite] - want[finite]).max()
+    if worst < 1e-7:
+        return 0.0
     return worst / top if top > 0 else worst
 
 
-def ort_outputs(ort_dir, model, folder):
+def ort_tensors(ort_dir, model, folder):
+    """ONNX Runtime's inputs and outputs: (role, name, array)."""
     dump = folder / "ort.bin"
     done = run(["node", ROOT / "bench" / "bench_ort.mjs", "--ort-dir", ort_dir, "--dump", dump, model] + ort_options(model.stem))
     if done.returncode != 0:
         raise RuntimeError("ONNX Runtime: " + last_line(done))
     data = dump.read_bytes()
     for t in json.loads(dump.with_suffix(".json").read_text())["tensors"]:
-        if t["role"] == "output":
-            yield t["name"], np.frombuffer(data, TYPES[t["dtype"]], t["nbytes"] // np.dtype(TYPES[t["dtype"]]).itemsize, t["offset"]).reshape(t["shape"])
+        count = t["nbytes"] // np.dtype(TYPES[t["dtype"]]).itemsize
+        yield t["role"], t["name"], np.frombuffer(data, TYPES[t["dtype"]], count, t["offset"]).reshape(t["shape"])
 
 
 def build(args, model, folder):
@@ -86,15 +89,22 @@ def check(args, model, folder):
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     limit = 1e-3 if len(manifest["kernels"]) > 50 else 1e-4
     done = run([args.mcc / "mcc-verify", model, folder / "out", f"--tolerance={limit}", "--json"] + model_options(model.stem))
-    verified = json.loads(done.stdout)["max_error"] if done.stdout.strip().startswith("{") else None
+    verified = max((o["relative_error"] for o in json.loads(done.stdout)["outputs"]), default=0) if done.stdout.strip().startswith("{") else None
     if done.returncode != 0:
         return "verify: " + last_line(done), verified, None, limit
     if not args.ort_dir:
         return "ok", verified, None, limit
-    done = run([args.mcc / "mcc-run", folder / "out", "--repeat=1", f"--output={folder / 'npy'}"])
+    feeds, wanted = [], []
+    for role, name, array in ort_tensors(args.ort_dir, model, folder):
+        if role == "output":
+            wanted.append((name, array))
+        elif name in {i["name"] for i in manifest["inputs"]}:
+            np.save(folder / ("in_" + file_name(name)), array)
+            feeds.append(f"--input={name}={folder / ('in_' + file_name(name))}")
+    done = run([args.mcc / "mcc-run", folder / "out", "--repeat=1", f"--output={folder / 'npy'}"] + feeds)
     if done.returncode != 0:
         return "run: " + last_line(done), verified, None, limit
-    worst = max(error_of(np.load(folder / "npy" / file_name(name)), want) for name, want in ort_outputs(args.ort_dir, model, folder))
+    worst = max(error_of(np.load(folder / "npy" / file_name(name)), want) for name, want in wanted)
     return ("ok" if worst <= limit else "WRONG"), verified, worst, limit
 
 

@@ -1,4 +1,5 @@
 // Random schedules of random small programs compute what the programs compute; default schedules always apply.
+#include "schedule/steps.h"
 #include "schedule_samples.h"
 
 namespace mcc {
@@ -21,6 +22,11 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(matmul(1, size(90), size(40), true, true, true));
     all.push_back(softmax_like(size(7), size(70)));
     all.push_back(mean_rows(size(7), size(70)));
+    all.push_back(conv_nchw(size(2), size(5), size(20), 3 + size(9), size(3), size(2)));
+    all.push_back(normalise(size(5), size(70)));
+    all.push_back(pool_and_join(size(6), size(40)));
+    all.push_back(recurrence(1 + size(3), size(20)));
+    all.push_back(running_sum(size(6), size(20)));
     all.push_back(elementwise({size(9), size(40)}));
     all.push_back(transpose(size(30), size(30)));
   }
@@ -36,6 +42,7 @@ TEST(ScheduleProperty, RandomCandidatesComputeTheSame) {
       target.cores = seed % 2 == 0 ? 4 : 1;
       const Task task = make_task(func, target, 1);
       const std::vector<Sketch> space = sketches(task);
+      ASSERT_GE(space.size(), 2u) << "a rule failed on\n" << print(func);
       for (int i = 0; i < 12; i++) {
         const Candidate candidate = random_candidate(space, rng);
         const Trace trace = resolve(space[static_cast<size_t>(candidate.sketch)], candidate);
@@ -92,6 +99,60 @@ TEST(ScheduleProperty, RandomSplitsAndOrders) {
     expect_same(func, trace, seed);
     if (testing::Test::HasFailure()) return;
   }
+}
+
+// Any step on any block, with whatever names exist: what is not refused must be right.
+Step random_step(const schedule::State& state, Rng& rng) {
+  const schedule::Stage& stage = rng.pick(state.stages);
+  const schedule::Stage& other = rng.pick(state.stages);
+  const auto loop_of = [&](const schedule::Stage& s) {
+    return s.loops.empty() ? std::string("none") : rng.pick(s.loops).name;
+  };
+  const auto shuffled = [&] {
+    std::vector<std::string> names;
+    for (const schedule::LoopSpec& loop : stage.loops) names.push_back(loop.name);
+    rng.shuffle(names);
+    return names;
+  };
+  const std::vector<std::string> kinds{"parallel", "vectorize", "unroll", "serial"}, scopes{"reg", "local", "temp"};
+  const std::string buffer = rng.pick(state.buffers).name;
+  switch (rng.below(10)) {
+    case 0: return {StepKind::inline_block, stage.block, {}, {}};
+    case 1:
+    case 2: return {StepKind::compute_at, stage.block, {other.block, loop_of(other)}, {}};
+    case 3: return {StepKind::reorder, stage.block, shuffled(), {}};
+    case 4: return {StepKind::mark, stage.block, {loop_of(stage), rng.pick(kinds)}, {}};
+    case 5: return {StepKind::scope, stage.block, {rng.pick(scopes)}, {}};
+    case 6: return {StepKind::cache_write, stage.block, {}, {}};
+    case 7:
+      return {StepKind::cache_read,
+              stage.block,
+              {buffer},
+              rng.below(2) == 0 ? std::vector<i64>{1, 0} : std::vector<i64>{0}};
+    case 8: return {StepKind::rfactor, stage.block, {loop_of(stage)}, {}};
+    default: return {StepKind::split, stage.block, {loop_of(stage)}, {1 + rng.below(6), 1 + rng.below(3)}};
+  }
+}
+
+TEST(ScheduleProperty, RandomStepsAreRefusedOrRight) {
+  i64 legal = 0;
+  for (u64 seed = 1; seed <= 40; seed++) {
+    Rng rng(seed * 977);
+    for (const Func& func : programs(rng)) {
+      schedule::State state = schedule::make_state(func);
+      Trace trace;
+      for (int tries = 0; tries < 14; tries++) {
+        const Step step = random_step(state, rng);
+        schedule::State next = state;
+        if (!schedule::run_step(next, step).empty()) continue;
+        state = std::move(next);
+        trace.push_back(step);
+      }
+      legal += expect_same(func, trace, seed, false) ? 1 : 0;
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+  EXPECT_GT(legal, 100);
 }
 
 }  // namespace

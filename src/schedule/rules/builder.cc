@@ -27,6 +27,12 @@ static void run_all(State& state, const std::vector<Step>& steps) {
   }
 }
 
+const Stage& Builder::stage(const std::string& block) const {
+  const int id = find_stage(state, block);
+  MCC_CHECK(id >= 0);
+  return state.stages[static_cast<size_t>(id)];
+}
+
 void Builder::fixed(std::vector<Step> steps) {
   run_all(state, steps);
   sketch.steps.push_back({-1, {std::move(steps)}});

@@ -14,6 +14,8 @@ namespace mcc::schedule {
 
 namespace {
 
+constexpr i64 kUnsharedRows = 8;  // depthwise and pools: more rows share nothing, they only make code
+
 struct Parts {
   i64 full = 0, rest = 0;
 };
@@ -21,8 +23,10 @@ Parts parts(i64 extent, i64 tile) { return {extent / tile, extent % tile}; }
 
 double tile_cycles(const TileProblem& p, const Target& target, double rows, double vectors) {
   const double fmas = rows * vectors / target.fma_per_cycle;
-  const double loads = p.loads_both * rows * vectors + p.loads_column * vectors + p.loads_row * rows;
-  const double step = std::max({fmas, static_cast<double>(target.fma_latency), loads / target.loads_per_cycle});
+  const double loads =
+      (p.loads_both * rows * vectors + p.loads_column * vectors + p.loads_row * rows) / target.loads_per_cycle;
+  const double latency = target.fma_latency;
+  const double step = std::pow(std::pow(fmas, 4) + std::pow(latency, 4) + std::pow(loads, 4), 0.25);
   const double around = 12 + 3 * rows * vectors;  // start values, write-back, loop control
   return step * static_cast<double>(p.reduction) + around;
 }
@@ -49,15 +53,16 @@ double total_cycles(const TileProblem& p, const Target& target, i64 lanes, const
 
 std::vector<RegisterTile> register_tiles(const TileProblem& p, const Target& target, i64 lanes) {
   std::vector<RegisterTile> tiles;
+  const bool shared = p.loads_both == 0 || p.loads_row > 0;
   const i64 most_vectors = std::min<i64>(ceil_div(p.columns, lanes), p.rows * p.rows2 == 1 ? 8 : 4);
   for (i64 vectors = 1; vectors <= most_vectors; vectors++) {
     for (i64 rows2 = 1; rows2 <= std::min<i64>(p.rows2, 4); rows2++) {
       for (i64 rows = 1; rows <= std::min<i64>(p.rows, target.vector_registers); rows++) {
         if (rows2 > 1 && rows != p.rows && rows > 4) continue;
-        const i64 operands = std::max(1, p.loads_column) * vectors + 1;
-        if (rows * rows2 * vectors + operands > target.vector_registers) continue;
+        const i64 used = rows * rows2 * vectors + std::max(1, p.loads_column) * vectors + 1;
+        if (used > target.vector_registers || (!shared && rows * rows2 * vectors > 2 * kUnsharedRows)) continue;
         RegisterTile tile{rows2, rows, vectors, 0};
-        tile.cycles = total_cycles(p, target, lanes, tile);
+        tile.cycles = total_cycles(p, target, lanes, tile) * (used == target.vector_registers ? 1.03 : 1);
         tiles.push_back(tile);
       }
     }

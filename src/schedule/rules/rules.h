@@ -20,9 +20,7 @@ struct Builder {
   bool pack = true;            // constants may be packed
   std::set<std::string> done;  // blocks that have their schedule
 
-  const Stage& stage(const std::string& block) const {
-    return state.stages[static_cast<size_t>(find_stage(state, block))];
-  }
+  const Stage& stage(const std::string& block) const;
   // Adds steps that every candidate has. MCC_CHECKs that they are legal.
   void fixed(std::vector<Step> steps);
   // Adds a knob, and the steps it decides.
@@ -46,6 +44,8 @@ void rule_map(Builder& b, const std::string& block, bool parallel);
 // --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not
 // of that kind.
 bool rule_tile(Builder& b, const std::string& block);
+// A strided operand that is used many times is copied first, the column axis innermost. Whether one was.
+bool copy_strided(Builder& b, const std::string& block);
 // --- tile_axes.cc
 struct TileAxes {        // of the reduction; -1: none
   int column = -1;       // vectorised

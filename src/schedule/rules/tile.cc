@@ -240,29 +240,6 @@ void place_producers(Builder& b, const Tile& t) {
   }
 }
 
-// A strided operand that is used many times is copied first, the column axis innermost.
-void copy_strided(Builder& b, const std::string& block, const TileAxes& axes) {
-  const Stage stage = b.stage(block);
-  for (const Load& load : loads_of(b.state, stage)) {
-    if (along(b.state, stage, load.access, axes.column) != Along::strided || load.constant_value()) continue;
-    const loop::Buffer& source = b.state.buffers[static_cast<size_t>(load.access.buffer)];
-    if (points(stage) < 8 * elements(source.shape)) continue;
-    std::vector<i64> order;
-    i64 last = -1;
-    for (size_t d = 0; d < load.access.index.size(); d++) {
-      const std::optional<Lin>& lin = load.access.index[d];
-      const bool column = lin && lin->terms.size() == 1 && lin->c == 0 &&
-                          lin->terms[0] == std::pair<int, i64>{axis_of(stage, axes.column).var, 1};
-      if (column) last = static_cast<i64>(d);
-      if (!column) order.push_back(static_cast<i64>(d));
-    }
-    if (last < 0) continue;
-    order.push_back(last);
-    const Step step = step_of(StepKind::cache_read, block, {source.name}, order);
-    if (legal(b.state, step)) b.fixed({step});
-  }
-}
-
 }  // namespace
 
 bool rule_tile(Builder& b, const std::string& block) {
@@ -270,10 +247,6 @@ bool rule_tile(Builder& b, const std::string& block) {
   t.block = block;
   t.axes = tile_axes(b, b.stage(block));
   if (t.axes.column < 0) return false;
-  if (t.axes.gathers) {
-    copy_strided(b, block, t.axes);
-    t.axes = tile_axes(b, b.stage(block));
-  }
   t.lanes = b.target.lanes(element_bytes(b.state, b.stage(block)));
   t.host = find_host(b.state, block);
   if (t.host.block.empty() || b.done.count(t.host.block)) {

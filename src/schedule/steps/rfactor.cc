@@ -2,6 +2,8 @@
 // before has independent partial results: the lanes of a vector, several accumulators, blocks of a long sum. The new
 // block BLOCK.rf, right before BLOCK, has BLOCK's loops and one more dimension in its buffer, the loop's value; BLOCK
 // then reduces that dimension, by a loop of the same name. Floating-point sums are reassociated, as loop.h allows.
+#include <algorithm>
+
 #include "loop/build.h"
 #include "loop/ir.h"
 #include "schedule/steps.h"
@@ -57,7 +59,9 @@ Reason step_rfactor(State& state, const Step& step) {
   const int at = find_loop(old, step.loops.at(0));
   if (at < 0) return fmt::format("rfactor: block {} has no loop {}", step.block, step.loops[0]);
   const LoopSpec& kept = old.loops[static_cast<size_t>(at)];
-  if (!old.init || kept.lane >= 0 || !old.axes[static_cast<size_t>(kept.axis)].reduction) {
+  const auto split_before = [&](const LoopSpec& loop) { return loop.axis == kept.axis && loop.lane >= 0; };
+  if (!old.init || std::any_of(old.loops.begin(), old.loops.end(), split_before) ||
+      !old.axes[static_cast<size_t>(kept.axis)].reduction) {
     return fmt::format("rfactor: {} is no reduction loop", kept.name);
   }
   for (const Stage& other : state.stages) {
@@ -65,8 +69,7 @@ Reason step_rfactor(State& state, const Step& step) {
       return fmt::format("rfactor: {} is computed inside {}", other.block, step.block);
   }
   const Axis& axis = old.axes[static_cast<size_t>(kept.axis)];
-  i64 lanes =
-      axis.extent;  // of the loop and those of its axis inside it: what the next outer loop of the axis leaves over
+  i64 lanes = axis.extent;  // of the loop and those of its axis inside it: what the next outer loop leaves over
   for (int i = 0; i < at; i++) {
     if (old.loops[static_cast<size_t>(i)].axis == kept.axis)
       lanes = std::min(lanes, old.loops[static_cast<size_t>(i)].chunk);
