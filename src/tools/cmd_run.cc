@@ -1,7 +1,5 @@
 // mcc-run: runs an artifact, times it, and writes its outputs or a trace of its kernels. Shared objects for this
 // machine run in this process; other forms run as a program of their own with the same options.
-#include <sys/resource.h>
-
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -166,11 +164,9 @@ nlohmann::ordered_json run_here(const RunArgs& args, const ArtifactInfo& info, i
     for (size_t o = 0; o < session.outputs.size(); o++)
       write_file(fs::path(args.output) / (file_name_of(info.outputs[o].name) + ".npy"), to_npy(session.outputs[o]));
   }
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
   return {{"artifact", args.artifact},   {"threads", threads},       {"runs", t.runs},
           {"min_ms", t.min_ms},          {"median_ms", t.median_ms}, {"p90_ms", t.p90_ms},
-          {"load_ms", session.load_ms},  {"first_ms", t.first_ms},   {"peak_rss_kib", used.ru_maxrss},
+          {"load_ms", session.load_ms},  {"first_ms", t.first_ms},   {"peak_rss_kib", mcc_peak_rss_kib()},
           {"outputs", output_list(info)}};
 }
 
