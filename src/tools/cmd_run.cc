@@ -70,13 +70,13 @@ struct Session {
   std::vector<const void*> in;
   std::vector<void*> out;
   Tensor arena;
-  mcc_runtime* rt = nullptr;
+  // Its threads run code of `opened`, and must have ended before that is closed, even when the constructor throws.
+  std::unique_ptr<mcc_runtime, decltype(OpenedModel::runtime_destroy)> rt;
   double load_ms = 0;
 
   Session(const RunArgs& args, const ArtifactInfo& artifact, int threads, Clock::time_point start)
-      : info(artifact), opened(artifact) {
+      : info(artifact), opened(artifact), rt(opened.runtime_create(threads), opened.runtime_destroy) {
     arena = Tensor({DType::u8, {opened.model->arena_bytes}});
-    rt = opened.runtime_create(threads);
     if (!rt) throw JobError(fmt::format("cannot start {} threads", threads));
     load_ms = ms_since(start);
     inputs = make_inputs(args, info);
@@ -86,9 +86,6 @@ struct Session {
       out.push_back(outputs.back().bytes());
     }
   }
-  ~Session() { opened.runtime_destroy(rt); }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 };
 
 struct Slice {
@@ -115,7 +112,7 @@ void write_profile(const RunArgs& args, Session& session, i64 runs) {
   recorder.slices.reserve(static_cast<size_t>(runs * session.opened.model->n_steps));
   for (i64 r = 0; r < runs; r++)
     session.opened.run_hooked(session.opened.model, session.in.data(), session.out.data(), session.arena.bytes(),
-                              session.rt, record_step, &recorder);
+                              session.rt.get(), record_step, &recorder);
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const Slice& slice : recorder.slices) {
     const nlohmann::json& kernel = session.info.kernels.at(static_cast<size_t>(slice.step));
@@ -154,7 +151,7 @@ nlohmann::ordered_json run_here(const RunArgs& args, const ArtifactInfo& info, i
   Session session(args, info, threads, Clock::now());
   mcc_timing t{};
   const int status = mcc_time_runs(session.opened.run, session.opened.model, session.in.data(), session.out.data(),
-                                   session.arena.bytes(), session.rt, args.repeat, &t);
+                                   session.arena.bytes(), session.rt.get(), args.repeat, &t);
   if (status != MCC_OK) throw JobError(fmt::format("{}: the run failed with status {}", info.folder.string(), status));
   if (!args.profile.empty()) write_profile(args, session, args.repeat > 0 ? args.repeat : 10);
   if (!args.output.empty()) {
