@@ -1,12 +1,11 @@
 // See link.h. Nothing of the target's system is needed but for programs, which are linked statically with its C
 // library, so that they run anywhere (an emulator included). A shared object names libc and libm as needed without
-// having seen them: empty stand-ins with their sonames are made on the spot. All commands are free of times, paths and
+// having seen them: mcc carries empty stand-ins with their sonames. All commands are free of times, paths and
 // build numbers, so equal inputs give equal bytes.
 #include "package/link.h"
 
 #include "base/file.h"
 #include "base/process.h"
-#include "package/elf.h"
 #include "runtime/blobs.h"
 
 namespace mcc {
@@ -46,17 +45,6 @@ std::string emulation(const Target& target) {
   const std::string triple = blob_triple(target);
   if (triple.starts_with("x86_64")) return "elf_x86_64";
   return triple.starts_with("aarch64") ? "aarch64linux" : "elf64lriscv";
-}
-
-// An empty shared object that is called `soname`.
-fs::path make_stand_in(const std::string& soname, const fs::path& like, const Target& target, const fs::path& scratch) {
-  const fs::path empty = scratch / "empty.o", out = scratch / soname;
-  ElfData nothing;
-  nothing.section = ".rodata";
-  write_elf(empty, elf_machine(read_file(like)), nothing);
-  run_tool({lld(), "-m", emulation(target), "-shared", "-soname", soname, "--build-id=none", "-o", out.string()},
-           {empty});
-  return out;
 }
 
 void link_with_libc(Files inputs, const Target& target, const std::vector<std::string>& options, const fs::path& out) {
@@ -107,8 +95,10 @@ void link_shared(const Files& objects, const Files& runtime, const Target& targe
              "mcc_runtime_serial; local: *; };\n");
   Files inputs = objects;
   inputs.insert(inputs.end(), runtime.begin(), runtime.end());
-  inputs.push_back(make_stand_in("libm.so.6", runtime.at(0), target, scratch));
-  inputs.push_back(make_stand_in("libc.so.6", runtime.at(0), target, scratch));
+  for (const char* soname : {"libm.so.6", "libc.so.6"}) {
+    inputs.push_back(scratch / soname);
+    write_file(inputs.back(), runtime_blob(blob_triple(target) + "/" + soname));
+  }
   run_tool({lld(), "-m", emulation(target), "-shared", "-soname", "model.so", "--build-id=none", "--hash-style=gnu",
             "--gc-sections", "-z", "now", "-z", "relro", "-z", "noexecstack", "--no-as-needed",
             "--version-script=" + (scratch / "exports.map").string(), "-o", out.string()},

@@ -1,5 +1,5 @@
 /* Files embedded into mcc: "src/NAME" is a source or header of the runtime as text, "TRIPLE/NAME.o" the runtime
- * compiled for a triple. */
+ * compiled for a triple, "TRIPLE/libc.so.6" and "TRIPLE/libm.so.6" empty libraries with that soname. */
 #ifndef MCC_RUNTIME_BLOBS_H
 #define MCC_RUNTIME_BLOBS_H
 #ifdef __cplusplus

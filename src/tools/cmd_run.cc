@@ -1,7 +1,5 @@
 // mcc-run: runs an artifact, times it, and writes its outputs or a trace of its kernels. Shared objects for this
 // machine run in this process; other forms run as a program of their own with the same options.
-#include <sys/resource.h>
-
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -49,29 +47,37 @@ void check_input_names(const RunArgs& args, const ArtifactInfo& info) {
   }
 }
 
+// .npy has no bf16: such an input is given as f32 (and an output written as it).
+Tensor read_input(const std::string& file, DType dtype) {
+  Tensor tensor = read_npy(file);
+  if (dtype != DType::bf16 || tensor.type.dtype != DType::f32) return tensor;
+  Tensor narrow({DType::bf16, tensor.type.shape});
+  for (i64 i = 0; i < tensor.size(); i++) narrow.set(i, tensor.get(i));
+  return narrow;
+}
+
 std::vector<Tensor> make_inputs(const RunArgs& args, const ArtifactInfo& info) {
   std::vector<Tensor> tensors;
   for (size_t i = 0; i < info.inputs.size(); i++) {
     const ArtifactInfo::Port& port = info.inputs[i];
     const std::string file = input_file(args, port.name);
     tensors.push_back(file.empty() ? random_input(port.type, port.name, static_cast<int>(i), args.seed)
-                                   : read_npy(file));
+                                   : read_input(file, port.type.dtype));
     if (tensors.back().type != port.type)
       fail("{}: is {}, input {} is {}", file, to_string(tensors.back().type), port.name, to_string(port.type));
   }
   return tensors;
 }
 
-// Everything that a run needs, allocated once.
+// Everything that a run needs, allocated once. The threads end before their code is unloaded, whatever is thrown.
 struct Session {
   const ArtifactInfo& info;
   OpenedModel opened;
+  std::unique_ptr<mcc_runtime, decltype(&mcc_runtime_destroy)> rt;
   std::vector<Tensor> inputs, outputs;
   std::vector<const void*> in;
   std::vector<void*> out;
   Tensor arena;
-  // Its threads run code of `opened`, and must have ended before that is closed, even when the constructor throws.
-  std::unique_ptr<mcc_runtime, decltype(OpenedModel::runtime_destroy)> rt;
   double load_ms = 0;
 
   Session(const RunArgs& args, const ArtifactInfo& artifact, int threads, Clock::time_point start)
@@ -158,11 +164,9 @@ nlohmann::ordered_json run_here(const RunArgs& args, const ArtifactInfo& info, i
     for (size_t o = 0; o < session.outputs.size(); o++)
       write_file(fs::path(args.output) / (file_name_of(info.outputs[o].name) + ".npy"), to_npy(session.outputs[o]));
   }
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
   return {{"artifact", args.artifact},   {"threads", threads},       {"runs", t.runs},
           {"min_ms", t.min_ms},          {"median_ms", t.median_ms}, {"p90_ms", t.p90_ms},
-          {"load_ms", session.load_ms},  {"first_ms", t.first_ms},   {"peak_rss_kib", used.ru_maxrss},
+          {"load_ms", session.load_ms},  {"first_ms", t.first_ms},   {"peak_rss_kib", mcc_peak_rss_kib()},
           {"outputs", output_list(info)}};
 }
 

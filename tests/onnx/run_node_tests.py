@@ -47,15 +47,16 @@ class Crashed(Exception):
     """Something that must never happen."""
 
 
-def read_tensor(path, elem_type):
+def read_tensor(path, value):
+    """The array, or None where the data is a sequence, an optional or strings."""
+    if value.type.WhichOneof("value") != "tensor_type":
+        return None
     tensor = onnx.TensorProto()
     tensor.ParseFromString(path.read_bytes())
-    if not tensor.data_type:
-        raise Refused("the test data holds no tensor")
-    if tensor.data_type == onnx.TensorProto.STRING:
-        raise Refused("the test data holds strings")
+    if tensor.data_type in (onnx.TensorProto.UNDEFINED, onnx.TensorProto.STRING):
+        return None
     array = numpy_helper.to_array(tensor)
-    if elem_type == onnx.TensorProto.BFLOAT16 and array.dtype == np.uint16:
+    if value.type.tensor_type.elem_type == onnx.TensorProto.BFLOAT16 and array.dtype == np.uint16:
         # numpy has no such type: the test data holds its bits, and mcc reads and writes it as float32
         return (array.astype(np.uint32) << 16).view(np.float32)
     return array
@@ -63,7 +64,17 @@ def read_tensor(path, elem_type):
 
 def read_all(folder, kind, values):
     files = sorted(folder.glob(kind + "_*.pb"), key=lambda p: int(p.stem.split("_")[1]))
-    return [read_tensor(p, v.type.tensor_type.elem_type) for p, v in zip(files, values)]
+    return [read_tensor(p, v) for p, v in zip(files, values)]
+
+
+def fits(value, array):
+    """Whether the data has the shape that the model declares.  Debian's bfloat16 CastLike cases have some that has not,
+    for an input whose numbers nobody reads: it is left out, and mcc-run makes its own."""
+    tensor = value.type.tensor_type
+    if not tensor.HasField("shape"):
+        return True
+    dims = tensor.shape.dim
+    return len(dims) == array.ndim and all(d.dim_value in (0, n) for d, n in zip(dims, array.shape))
 
 
 def file_name(output):
@@ -118,12 +129,17 @@ def run_data_set(options, model, graph, data, temp):
     wanted = read_all(data, "output", graph.output)
     files = {}
     for i, (name, value) in enumerate(zip(names, inputs)):
-        files[name] = temp / ("input_%d.npy" % i)
-        np.save(files[name], value)
+        if value is not None:
+            files[name] = temp / ("input_%d.npy" % i)
+            np.save(files[name], value)
     artifact, results = temp / "artifact", temp / "results"
     bound = compile_case(options, model, names, files, artifact)
+    if any(data is None for data in inputs + wanted):
+        raise Crashed("mcc-compile took a model whose data are no tensors of numbers")
     argv = [options.bin / "mcc-run", artifact, "--output=%s" % results, "--repeat=1"]
-    argv += ["--input=%s=%s" % (name, file) for name, file in files.items() if name not in bound]
+    for value, array in zip(real, inputs):
+        if value.name not in bound and fits(value, array):
+            argv.append("--input=%s=%s" % (value.name, files[value.name]))
     status, error = run(argv)
     if status != 0:
         raise Crashed("mcc-run: status %d: %s" % (status, error[-300:]))

@@ -157,8 +157,8 @@ TEST(Artifact, ByteIdentical) {
     make("x86-64-v3", emit, a.path() / emit);
     make("x86-64-v3", emit, b.path() / emit);
     for (const auto& entry : fs::recursive_directory_iterator(a.path() / emit)) {
-      if (entry.is_regular_file())
-        EXPECT_EQ(read_file(entry.path()), read_file(b.path() / fs::relative(entry.path(), a.path()))) << entry.path();
+      if (!entry.is_regular_file()) continue;
+      EXPECT_EQ(read_file(entry.path()), read_file(b.path() / fs::relative(entry.path(), a.path()))) << entry.path();
     }
   }
 }

@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #include "runtime/artifact/main.h"
@@ -90,15 +89,13 @@ static void print_string(const char* text) {
 
 static void print_json(const char* program, const mcc_model* model, const options* o, const mcc_timing* t,
                        double load_ms) {
-  struct rusage used;
-  getrusage(RUSAGE_SELF, &used);
   printf("{\"artifact\": ");
   print_string(program);
   printf(
       ", \"threads\": %ld, \"runs\": %lld, \"min_ms\": %.5f, \"median_ms\": %.5f, \"p90_ms\": %.5f, \"load_ms\": %.3f, "
       "\"first_ms\": %.5f, "
       "\"peak_rss_kib\": %ld, \"outputs\": [",
-      o->threads, (long long)t->runs, t->min_ms, t->median_ms, t->p90_ms, load_ms, t->first_ms, used.ru_maxrss);
+      o->threads, (long long)t->runs, t->min_ms, t->median_ms, t->p90_ms, load_ms, t->first_ms, mcc_peak_rss_kib());
   for (int32_t i = 0; i < model->n_outputs; i++) {
     const mcc_tensor_info* info = &model->outputs[i];
     printf(i ? ", {\"name\": " : "{\"name\": ");

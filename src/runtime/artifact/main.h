@@ -28,6 +28,9 @@ typedef int (*mcc_run_fn)(const mcc_model*, const void* const* inputs, void* con
  */
 int mcc_time_runs(mcc_run_fn run, const mcc_model* model, const void* const* inputs, void* const* outputs, void* arena,
                   mcc_runtime* rt, int64_t repeat, mcc_timing* timing);
+/* The most memory this process has held, in KiB; unlike getrusage's figure it does not start with that of the parent
+ * process. 0: unknown. */
+long mcc_peak_rss_kib(void);
 
 #ifdef __cplusplus
 }

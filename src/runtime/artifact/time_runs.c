@@ -1,5 +1,6 @@
 /* How a model is timed: see main.h. Both the stand-alone program and mcc-run use this, so their numbers mean the same.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -74,4 +75,14 @@ int mcc_time_runs(mcc_run_fn run, const mcc_model* model, const void* const* inp
   }
   free(s.ms);
   return status;
+}
+
+long mcc_peak_rss_kib(void) {
+  FILE* f = fopen("/proc/self/status", "r");
+  char line[256];
+  long kib = 0;
+  while (f && fgets(line, sizeof line, f))
+    if (sscanf(line, "VmHWM: %ld", &kib) == 1) break;
+  if (f) fclose(f);
+  return kib;
 }

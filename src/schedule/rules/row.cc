@@ -171,14 +171,18 @@ bool rule_row(Builder& b, const std::string& block) {
     rows.push_back(axis_of(host, axis).name);
     counts.push_back(axis_of(host, axis).extent);
   }
-  if (!is_reduction(host)) order_host(b, host, chain.back().rows);
+  const bool reduces = is_reduction(host);
+  if (reduces)
+    lanes_of_reduction(b, host_block);  // before anything is computed inside it
+  else
+    order_host(b, host, chain.back().rows);
   for (const std::string& member : members) {
     if (member == host_block) continue;
     if (!rows.empty()) b.fixed({step_of(StepKind::compute_at, member, {host_block, rows.back()})});
     if (!is_reduction(b.stage(member))) rule_map(b, member, false);
   }
   for (const std::string& member : members) {
-    if (is_reduction(b.stage(member))) lanes_of_reduction(b, member);
+    if (member != host_block && is_reduction(b.stage(member))) lanes_of_reduction(b, member);
   }
   mark_rows(b, host_block, rows, counts, seconds);
   return true;
