@@ -1,7 +1,7 @@
 #include "search/recombine.h"
 
 #include <algorithm>
-#include <cmath>
+#include <chrono>
 
 namespace mcc {
 
@@ -19,9 +19,11 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   std::stable_sort(by_time.begin(), by_time.end());
   if (by_time.size() > static_cast<size_t>(options.tasks)) by_time.resize(static_cast<size_t>(options.tasks));
   if (by_time.empty()) return result;
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_budget_s));
   double incumbent = seconds(result.traces);
   for (const auto& [time, i] : by_time) {
-    for (size_t k = 1; k < top[i].size(); k++) {
+    for (size_t k = 1; k < top[i].size() && Clock::now() < end; k++) {
       std::map<std::string, Trace> challenger = result.traces;
       challenger[tasks[i].key] = top[i][k].trace;
       const double now = seconds(challenger);

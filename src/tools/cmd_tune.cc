@@ -163,7 +163,9 @@ std::map<std::string, Trace> best_together(const Bakery& bakery, const std::vect
   auto seconds = [&](const std::map<std::string, Trace>& chosen) {
     return interrupted ? std::numeric_limits<double>::infinity() : bakery.seconds_of(chosen, repeat);
   };
-  return recombine(tasks, log, {}, seconds).traces;
+  RecombineOptions options;
+  options.time_budget_s = std::clamp(0.2 * progress.seconds, 5.0, 60.0);
+  return recombine(tasks, log, options, seconds).traces;
 }
 
 // The sum over tasks, where whole programs cannot run here.
