@@ -110,15 +110,22 @@ def run(argv):
     return done.returncode, done.stderr.decode(errors="replace").strip()
 
 
-def compile_case(options, model, names, files, out):
+def shape_options(real, arrays):
+    """--shape for inputs with free dimensions: those of their data."""
+    for value, array in zip(real, arrays):
+        if array is not None and any(not d.HasField("dim_value") for d in value.type.tensor_type.shape.dim):
+            yield "--shape=%s:%s" % (value.name, "x".join(map(str, array.shape)) or "scalar")
+
+
+def compile_case(options, model, shapes, names, files, out):
     """Compiles the model, binding the inputs that mcc asks for; gives the names that are bound."""
     bound = []
     while True:
-        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out]
+        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out, *shapes]
         status, error = run(argv + ["--bind=%s=%s" % (name, files[name]) for name in bound])
         if status == 0:
             return bound
-        if status != 2 or error.count("\n") or not error:
+        if status != 2 or error.count("\n") or not error or out.exists():
             raise Crashed("mcc-compile: status %d: %s" % (status, error[-300:]))
         more = [n for n in re.findall(r"--bind=(\S+)=VALUE", error) if n in files and n not in bound]
         if not more or len(bound) + len(more) >= len(names):
@@ -149,7 +156,7 @@ def run_data_set(options, model, real, outputs, data, temp):
             files[name] = temp / ("input_%d.npy" % i)
             np.save(files[name], value)
     artifact, results = temp / "artifact", temp / "results"
-    bound = compile_case(options, model, names, files, artifact)
+    bound = compile_case(options, model, list(shape_options(real, data.inputs)), names, files, artifact)
     if any(array is None for array in data.inputs + data.wanted):
         raise Crashed("mcc-compile took a model whose data are no tensors of numbers")
     argv = [options.bin / "mcc-run", artifact, "--output=%s" % results, "--repeat=1"]
