@@ -1,5 +1,5 @@
 // One forward pass over the nodes of an ONNX graph. Each node's inputs are looked up by name, its operator's handler
-// (or the body of a model-local function, or a subgraph) makes values, and its output names are bound to them. Nothing
+// (or the body of a function, or a subgraph) makes values, and its output names are bound to them. Nothing
 // here recurses over the depth of the graph; only functions and subgraphs nest, to a limit.
 #include "frontend/onnx_walk.h"
 
@@ -103,7 +103,11 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
   const OnnxOp* op = find_onnx_op(domain, call.op);
   if (function != functions_.end() && (!domain.empty() || !op))
     return call_function(*function->second, node, call, frame);
-  if (!op) fail("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", call.op);
+  if (!op) {
+    std::optional<StandardFunction> standard = standard_function(node, domain, call, frame);
+    if (!standard) fail("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", call.op);
+    return call_function(standard->body, standard->node, call, frame);
+  }
   if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
   call.attrs = convert_attributes(node, frame, folder_);
   check_attributes(call, *op);

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -60,6 +61,14 @@ class Walker {
   std::map<std::pair<std::string, std::string>, onnx::FunctionProto*> functions_;
   i64 visited_ = 0;
 };
+
+// onnx_functions.cc: the definition of an operator that ONNX defines by others, and the node to call it with.
+struct StandardFunction {
+  onnx::NodeProto node;
+  onnx::FunctionProto body;
+};
+std::optional<StandardFunction> standard_function(const onnx::NodeProto& node, const std::string& domain,
+                                                  const OnnxCall& call, const Frame& frame);
 
 // onnx_attributes.cc
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name, const Frame& frame);
