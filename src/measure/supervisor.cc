@@ -132,7 +132,8 @@ double Supervisor::measure(Job job, const std::vector<Result*>& results) {
         break;
       }
       const Reply reply = understood(*line);
-      if (reply.kind == Reply::Kind::failed) return fail_rest(results, at, reply.result), 1;
+      if (reply.kind == Reply::Kind::failed)
+        return fail_rest(results, at, {Outcome::build_error, {}, reply.result.note}), 1;
       if (reply.kind == Reply::Kind::reference_ready) reference_ready = true;
       if (reply.kind == Reply::Kind::done)
         return std::max(reply.clock_before / reply.clock_after, reply.clock_after / reply.clock_before);

@@ -1,7 +1,8 @@
-// The log file: SQLite in write-ahead-log mode. One row a record: its key columns for look-ups, and the JSON line that is the record.
-// A batch is one transaction, flushed to the disk before append() returns; so a kill at any moment loses at most the batch in
-// flight. Readers and one writer work at the same time; a second writer waits (busy timeout).
+// The log file: SQLite in write-ahead-log mode. One row a record: its key columns for look-ups, and the JSON line that
+// is the record. A batch is one transaction, flushed to the disk before append() returns; so a kill at any moment loses
+// at most the batch in flight. Readers and one writer work at the same time; a second writer waits (busy timeout).
 #include <sqlite3.h>
+#include <unistd.h>
 
 #include <limits>
 
@@ -14,10 +15,12 @@ constexpr int kSchema = 1;
 constexpr int kApplicationId = 0x6d63636c;  // "mccl", in the file's header: tells a tuning log from other SQLite files
 
 constexpr const char* kCreate =
-    "CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, device TEXT NOT NULL,"
+    "CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, device "
+    "TEXT NOT NULL,"
     " outcome TEXT NOT NULL, median REAL, line TEXT NOT NULL);"
     "CREATE INDEX IF NOT EXISTS by_task ON records (task, device, median);"
-    "CREATE TABLE IF NOT EXISTS notes (kind TEXT NOT NULL, key TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, key));";
+    "CREATE TABLE IF NOT EXISTS notes (kind TEXT NOT NULL, key TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, "
+    "key));";
 
 }  // namespace
 
@@ -26,7 +29,9 @@ struct RecordStore::Impl {
   std::string file;
   ~Impl() { sqlite3_close_v2(db); }
 
-  [[noreturn]] void failed(const char* what) const { throw JobError(fmt::format("{}: {}: {}", file, what, sqlite3_errmsg(db))); }
+  [[noreturn]] void failed(const char* what) const {
+    throw JobError(fmt::format("{}: {}: {}", file, what, sqlite3_errmsg(db)));
+  }
 
   void run(const char* sql, const char* what) const {
     if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) failed(what);
@@ -52,7 +57,8 @@ class Statement {
     return *this;
   }
   Statement& bind(int at, double value) {
-    value < std::numeric_limits<double>::infinity() ? sqlite3_bind_double(statement_, at, value) : sqlite3_bind_null(statement_, at);
+    value < std::numeric_limits<double>::infinity() ? sqlite3_bind_double(statement_, at, value)
+                                                    : sqlite3_bind_null(statement_, at);
     return *this;
   }
   bool step() {
@@ -73,6 +79,24 @@ class Statement {
   const std::string& file_;
   sqlite3_stmt* statement_ = nullptr;
 };
+
+// Even a reader needs two helper files beside the log, and can only remove them again where it may write. In a folder
+// where it may not, and where no run left such files behind, the log is read as a file that nobody changes.
+bool cannot_change(const std::filesystem::path& file) {
+  const std::filesystem::path folder = file.has_parent_path() ? file.parent_path() : ".";
+  return access(folder.c_str(), W_OK) != 0 && !std::filesystem::exists(file.string() + "-wal");
+}
+
+std::string immutable_uri(const std::filesystem::path& file) {
+  std::string uri = "file:";
+  for (const char c : file.string()) {
+    if (c == '%' || c == '?' || c == '#')
+      uri += fmt::format("%{:02x}", c);
+    else
+      uri += c;
+  }
+  return uri + "?immutable=1";
+}
 
 std::vector<Record> read_all(Statement& statement) {
   std::vector<Record> records;
@@ -99,23 +123,30 @@ RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
   impl->file = file.string();
   const bool write = mode == Mode::read_write;
   if (!write && !std::filesystem::exists(file)) fail("{}: no such tuning log", file.string());
-  const int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
-  if (sqlite3_open_v2(file.c_str(), &impl->db, flags | SQLITE_OPEN_NOMUTEX, nullptr) != SQLITE_OK)
+  const bool still = !write && cannot_change(file);
+  const int flags =
+      (write ? SQLITE_OPEN_CREATE : 0) | (still ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE);
+  if (sqlite3_open_v2(still ? immutable_uri(file).c_str() : file.c_str(), &impl->db, flags | SQLITE_OPEN_NOMUTEX,
+                      nullptr) != SQLITE_OK)
     fail("{}: cannot open the tuning log: {}", file.string(), sqlite3_errmsg(impl->db));
   sqlite3_busy_timeout(impl->db, 10000);
   try {
     const i64 tables = impl->number("SELECT count(*) FROM sqlite_master");
     const i64 id = impl->number("PRAGMA application_id"), schema = impl->number("PRAGMA user_version");
     if (tables > 0 && id != kApplicationId) fail("{}: is a SQLite file, but not a tuning log", file.string());
-    if (schema > kSchema) fail("{}: written by a newer mcc (log schema {}, this one knows {})", file.string(), schema, kSchema);
+    if (schema > kSchema)
+      fail("{}: written by a newer mcc (log schema {}, this one knows {})", file.string(), schema, kSchema);
     if (write) {
       impl->run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;", "cannot write the tuning log");
       if (tables == 0) {
-        impl->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId, kSchema).c_str(), "cannot write the tuning log");
+        impl->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId, kSchema).c_str(),
+                  "cannot write the tuning log");
         impl->run(kCreate, "cannot write the tuning log");
       }
     } else if (tables == 0) {
       fail("{}: is empty, not a tuning log", file.string());
+    } else {
+      impl->run("PRAGMA query_only=1;", "cannot read the tuning log");
     }
   } catch (const JobError& error) {
     throw Error(error.what());
@@ -126,7 +157,9 @@ RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
 void RecordStore::append(const std::vector<Record>& records) {
   impl_->run("BEGIN IMMEDIATE", "cannot write the tuning log");
   try {
-    Statement insert(impl_->db, "INSERT OR IGNORE INTO records (id, task, device, outcome, median, line) VALUES (?,?,?,?,?,?)", impl_->file);
+    Statement insert(impl_->db,
+                     "INSERT OR IGNORE INTO records (id, task, device, outcome, median, line) VALUES (?,?,?,?,?,?)",
+                     impl_->file);
     for (const Record& record : records) {
       insert.bind(1, record.id).bind(2, record.task).bind(3, record.device).bind(4, name(record.result.outcome));
       insert.bind(5, record.result.median()).bind(6, to_json_line(record));
@@ -153,7 +186,8 @@ std::vector<Record> RecordStore::of_task(const std::string& task, const std::str
 
 std::vector<Record> RecordStore::best(const std::string& task, const std::string& device, int n) const {
   Statement statement(impl_->db,
-                      "SELECT line FROM records WHERE task=? AND device=? AND outcome='ok' AND median IS NOT NULL ORDER BY median, n LIMIT ?",
+                      "SELECT line FROM records WHERE task=? AND device=? AND outcome='ok' AND median IS NOT NULL "
+                      "ORDER BY median, n LIMIT ?",
                       impl_->file);
   statement.bind(1, task).bind(2, device).bind(3, static_cast<double>(n));
   return read_all(statement);

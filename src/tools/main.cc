@@ -1,5 +1,7 @@
 // The program: `mcc COMMAND ...`, or the same under the name mcc-COMMAND. Errors are caught here and nowhere else:
 // exit status 2 for bad usage or input (one line: what, where, what to do), 1 when the job failed.
+#include <signal.h>
+
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -74,6 +76,7 @@ std::string one_line(std::string text) {
 }  // namespace mcc
 
 int main(int argc, char** argv) {
+  signal(SIGXFSZ, SIG_IGN);  // a file beyond the size limit is an error of that write, not the end of the process
   try {
     return mcc::run({argv, argv + argc});
   } catch (const mcc::Error& error) {

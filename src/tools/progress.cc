@@ -24,7 +24,10 @@ std::string remaining(const Progress& p) {
   return duration(p.seconds / static_cast<double>(p.trials) * static_cast<double>(p.trials_total - p.trials));
 }
 
-std::string latency(double seconds) { return seconds > 0 ? fmt::format("{:.3f} ms", seconds * 1e3) : std::string("-"); }
+std::string latency(double seconds) {
+  if (seconds <= 0) return "-";
+  return seconds < 1e-4 ? fmt::format("{:.2f} us", seconds * 1e6) : fmt::format("{:.3f} ms", seconds * 1e3);
+}
 
 std::string failures(const Progress& p) {
   std::string text;

@@ -3,8 +3,10 @@
 
     run_node_tests.py [--suite=node] [--target=host] [-j N] [--min-pass=N] [--list-refused] [PATTERN...]
 
-Each case is a model with inputs and expected outputs (Debian's libonnx-testdata).  It is compiled by mcc-compile, run by
-mcc-run, and compared with the tolerances of ONNX's backend tests.  Where mcc says that an input must be known at
+Each case is a folder with a model, inputs and expected outputs: test_data_set_*/{input,output}_N.pb as in Debian's
+libonnx-testdata, or, where --suite names a folder of one's own, io.json (names in order, tolerances) and
+{input,output}_N.npy.  It is compiled by mcc-compile, run by mcc-run, and
+compared with the tolerances of ONNX's backend tests or those of io.json.  Where mcc says that an input must be known at
 compile time, the case is compiled again with that input bound to its value, as long as one real input remains: an
 artifact that computes nothing would prove nothing.
 
@@ -19,7 +21,9 @@ The last line reads: onnx: P passed, U refused, W wrong, C crashed of N.  Exit s
 
 import argparse
 import concurrent.futures
+import dataclasses
 import fnmatch
+import json
 import pathlib
 import re
 import subprocess
@@ -62,9 +66,25 @@ def read_tensor(path, value):
     return array
 
 
-def read_all(folder, kind, values):
-    files = sorted(folder.glob(kind + "_*.pb"), key=lambda p: int(p.stem.split("_")[1]))
-    return [read_tensor(p, v) for p, v in zip(files, values)]
+@dataclasses.dataclass
+class Data:
+    inputs: list
+    wanted: list
+    rtol: float = 1e-3
+    atol: float = 1e-5
+
+
+def read_data_sets(folder, inputs, outputs):
+    """The data of a case for these inputs and outputs of its model."""
+    if (folder / "io.json").exists():
+        about = json.loads((folder / "io.json").read_text())
+        arrays = [[np.load(folder / ("%s_%d.npy" % (kind, about[kind + "s"].index(v.name)))) for v in values]
+                  for kind, values in (("input", inputs), ("output", outputs))]
+        yield Data(*arrays, about["rtol"], about["atol"])
+    for data in sorted(folder.glob("test_data_set_*")):
+        arrays = [[read_tensor(data / ("%s_%d.pb" % (kind, i)), v) for i, v in enumerate(values)]
+                  for kind, values in (("input", inputs), ("output", outputs))]
+        yield Data(*arrays)
 
 
 def fits(value, array):
@@ -90,15 +110,22 @@ def run(argv):
     return done.returncode, done.stderr.decode(errors="replace").strip()
 
 
-def compile_case(options, model, names, files, out):
+def shape_options(real, arrays):
+    """--shape for inputs with free dimensions: those of their data."""
+    for value, array in zip(real, arrays):
+        if array is not None and any(not d.HasField("dim_value") for d in value.type.tensor_type.shape.dim):
+            yield "--shape=%s:%s" % (value.name, "x".join(map(str, array.shape)) or "scalar")
+
+
+def compile_case(options, model, shapes, names, files, out):
     """Compiles the model, binding the inputs that mcc asks for; gives the names that are bound."""
     bound = []
     while True:
-        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out]
+        argv = [options.bin / "mcc-compile", model, "--target=" + options.target, "--quiet", "-o", out, *shapes]
         status, error = run(argv + ["--bind=%s=%s" % (name, files[name]) for name in bound])
         if status == 0:
             return bound
-        if status != 2 or error.count("\n") or not error:
+        if status != 2 or error.count("\n") or not error or out.exists():
             raise Crashed("mcc-compile: status %d: %s" % (status, error[-300:]))
         more = [n for n in re.findall(r"--bind=(\S+)=VALUE", error) if n in files and n not in bound]
         if not more or len(bound) + len(more) >= len(names):
@@ -106,13 +133,13 @@ def compile_case(options, model, names, files, out):
         bound += more
 
 
-def compare(output, got, want):
+def compare(output, got, want, data):
     name = output.name
     if got.shape != want.shape or got.dtype != want.dtype:
         raise Wrong("%s is %s%s instead of %s%s" % (name, got.dtype, list(got.shape), want.dtype, list(want.shape)))
     if want.dtype.kind == "f":
         narrow = output.type.tensor_type.elem_type in (onnx.TensorProto.FLOAT16, onnx.TensorProto.BFLOAT16)
-        rtol, atol = (1e-2, 1e-3) if narrow else (1e-3, 1e-5)
+        rtol, atol = (1e-2, 1e-3) if narrow else (data.rtol, data.atol)
         same = np.isclose(got, want, rtol=rtol, atol=atol, equal_nan=True)
     else:
         same = got == want
@@ -121,30 +148,27 @@ def compare(output, got, want):
         raise Wrong("%s%s is %s instead of %s" % (name, list(at), np.atleast_1d(got)[at], np.atleast_1d(want)[at]))
 
 
-def run_data_set(options, model, graph, data, temp):
-    constant = {t.name for t in graph.initializer}
-    real = [i for i in graph.input if i.name not in constant]
+def run_data_set(options, model, real, outputs, data, temp):
     names = [i.name for i in real]
-    inputs = read_all(data, "input", real)
-    wanted = read_all(data, "output", graph.output)
     files = {}
-    for i, (name, value) in enumerate(zip(names, inputs)):
+    for i, (name, value) in enumerate(zip(names, data.inputs)):
         if value is not None:
             files[name] = temp / ("input_%d.npy" % i)
             np.save(files[name], value)
     artifact, results = temp / "artifact", temp / "results"
-    bound = compile_case(options, model, names, files, artifact)
-    if any(data is None for data in inputs + wanted):
+    bound = compile_case(options, model, list(shape_options(real, data.inputs)), names, files, artifact)
+    if any(array is None for array in data.inputs + data.wanted):
         raise Crashed("mcc-compile took a model whose data are no tensors of numbers")
     argv = [options.bin / "mcc-run", artifact, "--output=%s" % results, "--repeat=1"]
-    for value, array in zip(real, inputs):
+    for value, array in zip(real, data.inputs):
         if value.name not in bound and fits(value, array):
             argv.append("--input=%s=%s" % (value.name, files[value.name]))
     status, error = run(argv)
     if status != 0:
         raise Crashed("mcc-run: status %d: %s" % (status, error[-300:]))
-    for output, want in zip(graph.output, wanted):
-        compare(output, np.load(results / file_name(output.name)), want)
+    made = json.loads((artifact / "manifest.json").read_text())["outputs"]  # an output that is an input has a new name
+    for output, port, want in zip(outputs, made, data.wanted):
+        compare(output, np.load(results / file_name(port["name"])), want, data)
 
 
 def run_case(options, folder):
@@ -152,9 +176,11 @@ def run_case(options, folder):
     try:
         model = folder / "model.onnx"
         graph = onnx.load(str(model), load_external_data=False).graph
-        for data in sorted(folder.glob("test_data_set_*")):
+        constant = {t.name for t in graph.initializer}
+        real = [i for i in graph.input if i.name not in constant]
+        for data in read_data_sets(folder, real, graph.output):
             with tempfile.TemporaryDirectory() as temp:
-                run_data_set(options, model, graph, data, pathlib.Path(temp))
+                run_data_set(options, model, real, graph.output, data, pathlib.Path(temp))
     except (Refused, Wrong, Crashed) as verdict:
         return folder.name, type(verdict).__name__.lower(), str(verdict)
     return folder.name, "passed", ""
@@ -163,7 +189,7 @@ def run_case(options, folder):
 def parse_arguments():
     ap = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     ap.add_argument("patterns", nargs="*", help="names of cases, as shell patterns (default: all)")
-    ap.add_argument("--suite", default="node", choices=["node", "simple", "pytorch-converted", "pytorch-operator"])
+    ap.add_argument("--suite", default="node", help="node, simple, pytorch-converted, pytorch-operator, or a folder")
     ap.add_argument("--target", default="host")
     ap.add_argument("--bin", type=pathlib.Path, default=BIN, help="folder of the programs (default: build/bin)")
     ap.add_argument("-j", type=int, default=2, dest="jobs", help="cases at a time (default 2)")
