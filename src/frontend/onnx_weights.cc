@@ -17,6 +17,7 @@
 
 #include "base/text.h"
 #include "frontend/frontend.h"
+#include "graph/raw.h"
 
 namespace mcc::frontend {
 namespace fs = std::filesystem;
@@ -134,12 +135,6 @@ Tensor typed_data(const onnx::TensorProto& proto, const TensorType& type, const 
     case DType::bf16: return copy_as<std::uint16_t>(proto.int32_data(), type, what);
   }
   check_failed(__FILE__, __LINE__, "dtype");
-}
-
-// Bytes other than 0 and 1 would be undefined behaviour as bool.
-void make_booleans_valid(Tensor& tensor) {
-  if (tensor.type.dtype != DType::boolean) return;
-  for (i64 i = 0; i < tensor.byte_size(); i++) tensor.bytes()[i] = std::byte{tensor.bytes()[i] != std::byte{0}};
 }
 
 Tensor raw_data(const std::string& raw, const TensorType& type, const std::string& what) {

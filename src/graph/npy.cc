@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/rng.h"
 #include "base/text.h"
+#include "graph/raw.h"
 
 namespace mcc {
 namespace {
@@ -87,6 +88,7 @@ Tensor parse_npy(std::string_view bytes, std::string_view file) {
   if (static_cast<i64>(body.size()) < mcc::bytes(type)) fail("{}: the data of {} is cut off", file, to_string(type));
   Tensor tensor(type);
   if (tensor.byte_size() > 0) std::memcpy(tensor.bytes(), body.data(), static_cast<size_t>(tensor.byte_size()));
+  make_booleans_valid(tensor);
   return tensor;
 }
 

@@ -13,6 +13,8 @@
 namespace mcc {
 namespace {
 
+constexpr i64 kLargestFilled = i64{1} << 32;  // bytes
+
 Tensor filled_from_hash(const TensorType& type, std::string_view hash) {
   Tensor tensor(type);
   Rng rng(hash64(hash));
@@ -110,7 +112,6 @@ class Parser {
   }
 
   ValueId use_value() {
-    if (accept('_')) return kNone;
     const size_t begin = at_;
     const std::string name = value_name();
     const auto found = ids_.find(name);
@@ -122,7 +123,6 @@ class Parser {
   }
 
   ValueId new_value() {
-    if (accept('_')) return kNone;
     const std::string name = value_name();
     expect(':');
     const ValueId id = graph_.add_value(name, type());
@@ -174,8 +174,11 @@ class Parser {
     if (!peek('[')) {
       expect_word("hash");
       expect(':');
+      if (bytes(type) > kLargestFilled) error(fmt::format("{} is too large to be filled", to_string(type)));
       return filled_from_hash(type, word());
     }
+    if (elements(type.shape) > static_cast<i64>(text_.size()))
+      error(fmt::format("too few numbers for {}", to_string(type)));
     Tensor tensor(type);
     expect('[');
     for (i64 i = 0; i < tensor.size(); i++) {
@@ -217,13 +220,13 @@ class Parser {
 
   void node() {
     Node node;
-    do node.out.push_back(new_value());
+    do node.out.push_back(accept('_') ? kNone : new_value());
     while (accept(','));
     expect('=');
     node.op = word();
     expect('(');
     while (!accept(')')) {
-      node.in.push_back(use_value());
+      node.in.push_back(accept('_') ? kNone : use_value());
       if (!peek(')')) expect(',');
     }
     if (accept('{')) {

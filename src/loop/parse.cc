@@ -159,6 +159,7 @@ Func FuncParser::parse() {
 }
 
 std::vector<Stmt> FuncParser::block() {
+  const Scanner::Nested nested(scan_);
   std::vector<Stmt> body;
   scan_.expect("{");
   while (!scan_.accept("}")) body.push_back(statement());

@@ -133,6 +133,7 @@ bool is_special(const Token& token) {
 }
 
 Expr ExprParser::primary() {
+  const Scanner::Nested nested(scan_);
   const Token token = scan_.peek();
   if (token.kind == Token::number || is_special(token)) return number(false);
   if (scan_.accept("-")) {

@@ -40,6 +40,21 @@ class Scanner {
     }
     fail("{}:{}: {}", line, column, what);
   }
+  // Parsers recurse, so texts that nest too deeply for the stack are refused: hold one of these while in a nested part.
+  class Nested {
+   public:
+    explicit Nested(Scanner& scan) : scan_(scan) {
+      if (++scan_.depth_ > kDeepest) scan_.error("nested too deeply");
+    }
+    ~Nested() { scan_.depth_--; }
+    Nested(const Nested&) = delete;
+    Nested& operator=(const Nested&) = delete;
+
+   private:
+    static constexpr int kDeepest = 1000;
+    Scanner& scan_;
+  };
+
   static std::string shown(const Token& token) {
     return token.kind == Token::end ? "the end of the text" : fmt::format("'{}'", token.spelling);
   }
@@ -50,6 +65,7 @@ class Scanner {
 
   std::string_view source_;
   size_t at_ = 0;
+  int depth_ = 0;
   Token token_;
 };
 

@@ -21,6 +21,7 @@ T field(const Json& json, const char* key) {
   const auto at = json.find(key);
   if (at == json.end()) fail("tuning record: key '{}' is missing", key);
   try {
+    if (std::is_integral_v<T> && !at->is_number_integer()) fail("tuning record: key '{}' is not an integer", key);
     return at->get<T>();
   } catch (const Json::exception&) {
     fail("tuning record: key '{}' has a value of the wrong type", key);
@@ -78,9 +79,10 @@ Record record_from_json_line(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
   if (!json.is_object()) fail("tuning record: not a JSON object");
   Record record;
-  record.version = field<int>(json, "v");
-  if (record.version < 1 || record.version > kRecordVersion)
-    fail("tuning record: schema version {} is not known to this mcc (it knows 1 to {})", record.version, kRecordVersion);
+  const i64 version = field<i64>(json, "v");
+  if (version < 1 || version > kRecordVersion)
+    fail("tuning record: schema version {} is not known to this mcc (it knows 1 to {})", version, kRecordVersion);
+  record.version = static_cast<int>(version);
   record.id = field<std::string>(json, "id");
   record.task = field<std::string>(json, "task");
   record.task_name = field_or<std::string>(json, "task_name", "");

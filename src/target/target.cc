@@ -90,11 +90,11 @@ Target target_from_json(std::string_view text) {
   }
   std::vector<std::string> known = {"base"}, missing;
   visit_fields(target, [&](const char* key, auto& field) {
-    known.push_back(key);
+    known.emplace_back(key);
     if (json.contains(key)) {
       read_field(key, json[key], field);
     } else if (!has_base) {
-      missing.push_back(key);
+      missing.emplace_back(key);
     }
   });
   for (const auto& item : json.items())

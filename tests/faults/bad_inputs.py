@@ -7,8 +7,6 @@ Mutations of an ONNX file (cut short, bits flipped, bytes overwritten, a part do
 compile must succeed.  With --keep, models that fail a check are kept in that folder.
 """
 import concurrent.futures
-import errno
-import os
 import pathlib
 import random
 import resource

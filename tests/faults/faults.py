@@ -5,12 +5,9 @@ status is 1 when M > 0.  Without --full it does a small part of the same, for ev
 """
 import argparse
 import json
-import os
 import pathlib
-import signal
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
 import onnx

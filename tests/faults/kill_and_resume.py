@@ -111,15 +111,21 @@ def interrupt(checks, args, runner, delay):
         verify(checks, args, folder, f"{runner}, Ctrl-C")
 
 
-def main():
-    args = arguments(__doc__.splitlines()[0])
-    checks = Checks()
+def everything(checks, args):
     kills(checks, args, "sim", 20 if args.full else 3, span=1.5)
     kills(checks, args, "local", 20 if args.full else 2, span=8)
     rng = random.Random(args.seed)
     for runner, delay in (("sim", 0.3), ("local", 1.5)):
         for _ in range(5 if args.full else 1):
             interrupt(checks, args, runner, delay * (0.5 + rng.random()))
+
+
+def main():
+    args = arguments(__doc__.splitlines()[0])
+    checks = Checks()
+    with tempfile.TemporaryDirectory() as scratch:  # what killed runs leave in it goes with it
+        os.environ["TMPDIR"] = scratch
+        everything(checks, args)
     checks.end()
 
 
