@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Everything on a fresh Debian machine: installs, builds, gets a real trained model, tunes it, shows default against tuned
-# latency, verifies the artifact against the reference and runs it. Takes up to half an hour on two cores.
+# latency, verifies the artifact against the reference and runs it. Most of its time is the build.
 #   scripts/quickstart.sh [TRIALS]      default 400
 set -euo pipefail
 cd "$(dirname "$0")/.."
