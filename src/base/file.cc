@@ -1,6 +1,7 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,7 +16,7 @@ namespace fs = std::filesystem;
 std::string read_file(const fs::path& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail("{}: cannot read: {}", path.string(), std::strerror(errno));
-  struct stat info {};
+  struct stat info{};
   if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
     close(fd);
     fail("{}: is a folder, a file is needed", path.string());
@@ -53,12 +54,43 @@ void write_file(const fs::path& path, std::string_view bytes) {
   }
 }
 
-bool starts_with_elf_magic(std::string_view bytes) { return bytes.starts_with("\x7f""ELF"); }
+bool starts_with_elf_magic(std::string_view bytes) {
+  return bytes.starts_with(
+      "\x7f"
+      "ELF");
+}
+
+FolderHold::~FolderHold() {
+  if (fd_ >= 0) close(fd_);
+}
+
+bool FolderHold::take(const fs::path& folder) {
+  fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  std::error_code error;
+  if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0 && fs::exists(folder, error)) return true;
+  if (fd_ >= 0) close(fd_);
+  fd_ = -1;
+  return false;
+}
+
+void remove_abandoned(const fs::path& parent, const std::string& prefix) {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(parent, error)) {
+    std::error_code ignored;
+    if (!entry.path().filename().string().starts_with(prefix) || !entry.is_directory(ignored)) continue;
+    FolderHold hold;
+    if (hold.take(entry.path())) fs::remove_all(entry.path(), ignored);
+  }
+}
 
 TempDir::TempDir() {
-  std::string name = (fs::temp_directory_path() / "mcc-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) fail("{}: cannot make a temporary folder: {}", name, std::strerror(errno));
-  path_ = name;
+  static const bool swept = (remove_abandoned(fs::temp_directory_path(), "mcc-scratch."), true);
+  MCC_CHECK(swept);
+  do {  // until no other process takes the new folder for an abandoned one
+    std::string name = (fs::temp_directory_path() / "mcc-scratch.XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) fail("{}: cannot make a temporary folder: {}", name, std::strerror(errno));
+    path_ = name;
+  } while (!hold_.take(path_));
 }
 
 TempDir::~TempDir() {

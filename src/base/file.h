@@ -8,11 +8,27 @@
 
 namespace mcc {
 
-std::string read_file(const std::filesystem::path& path);                           // throws Error
-void write_file(const std::filesystem::path& path, std::string_view bytes);         // by rename; throws Error
+std::string read_file(const std::filesystem::path& path);                    // throws Error
+void write_file(const std::filesystem::path& path, std::string_view bytes);  // by rename; throws Error
 bool starts_with_elf_magic(std::string_view bytes);
 
-// A folder of its own under $TMPDIR, removed with everything in it at the end of its life.
+// A hold on an existing folder for the life of this process: what a killed process leaves behind has no holder.
+class FolderHold {
+ public:
+  FolderHold() = default;
+  ~FolderHold();
+  FolderHold(const FolderHold&) = delete;
+  FolderHold& operator=(const FolderHold&) = delete;
+  bool take(const std::filesystem::path& folder);  // false when another process has it, or it is gone
+
+ private:
+  int fd_ = -1;
+};
+// Removes the folders parent/prefix* that no process holds.
+void remove_abandoned(const std::filesystem::path& parent, const std::string& prefix);
+
+// A folder of its own under $TMPDIR, removed with everything in it at the end of its life. The first one of a process
+// also removes those of killed processes.
 class TempDir {
  public:
   TempDir();
@@ -23,6 +39,7 @@ class TempDir {
 
  private:
   std::filesystem::path path_;
+  FolderHold hold_;
 };
 
 }  // namespace mcc

@@ -1,14 +1,16 @@
-// See folder.h. An older artifact is moved aside and removed only when the new one is in its place. A folder that holds
-// anything but an artifact (what its manifest lists) is somebody else's and stays as it is.
+// See folder.h. A folder that holds anything but an artifact (what its manifest lists) is somebody else's and stays as
+// it is.
 #include "package/folder.h"
 
+#include <fcntl.h>
+#include <stdio.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
-
 #include <set>
 
-#include "base/file.h"
 #include "package/package.h"
 
 namespace mcc {
@@ -53,10 +55,13 @@ void check_out_dir(const fs::path& out_dir) {
 
 StagedFolder::StagedFolder(fs::path final_path) : final_(without_slash(final_path)) {
   check_out_dir(final_);
-  path_ = final_.string() + fmt::format(".part{}", getpid());
+  const std::string stage = final_.filename().string() + ".mcc-stage";
+  remove_abandoned(parent_of(final_), stage);
+  path_ = parent_of(final_) / (stage + fmt::format("{}", getpid()));
   std::error_code error;
   fs::remove_all(path_, error);
   if (!fs::create_directory(path_, error)) fail("{}: cannot write the artifact: {}", path_.string(), error.message());
+  hold_.take(path_);
 }
 
 StagedFolder::~StagedFolder() {
@@ -64,18 +69,17 @@ StagedFolder::~StagedFolder() {
   fs::remove_all(path_, ignored);
 }
 
+// The new folder and an older artifact change places in one step, and the older one goes with the stage. File systems
+// that cannot do that (NFS) have the older one removed first.
 void StagedFolder::commit() {
   std::error_code error;
-  const fs::path old = final_.string() + fmt::format(".old{}", getpid());
   const bool replaces = fs::exists(final_, error);
-  if (replaces) fs::rename(final_, old, error);
-  if (!error) fs::rename(path_, final_, error);
-  if (error) {
-    const std::string why = error.message();
-    if (replaces) fs::rename(old, final_, error);
-    fail("{}: cannot write the artifact: {}", final_.string(), why);
+  int failed = renameat2(AT_FDCWD, path_.c_str(), AT_FDCWD, final_.c_str(), replaces ? RENAME_EXCHANGE : 0);
+  if (failed && errno == EINVAL) {
+    fs::remove_all(final_, error);
+    failed = rename(path_.c_str(), final_.c_str());
   }
-  fs::remove_all(old, error);
+  if (failed) fail("{}: cannot write the artifact: {}", final_.string(), std::strerror(errno));
 }
 
 }  // namespace mcc

@@ -2,11 +2,12 @@
 #pragma once
 #include <filesystem>
 
-#include "base/base.h"
+#include "base/file.h"
 
 namespace mcc {
 
-// A new folder beside the final one. commit() puts it in the place of the final one; without commit it vanishes.
+// A new folder beside the final one. commit() puts it in the place of the final one; without commit it vanishes;
+// what killed processes left there vanishes with the next one.
 class StagedFolder {
  public:
   explicit StagedFolder(std::filesystem::path final_path);  // checks as check_out_dir() does
@@ -18,6 +19,7 @@ class StagedFolder {
 
  private:
   std::filesystem::path final_, path_;
+  FolderHold hold_;
 };
 
 }  // namespace mcc

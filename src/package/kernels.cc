@@ -8,6 +8,7 @@
 #include <cctype>
 
 #include "codegen/codegen.h"
+#include "loop/ir.h"
 #include "schedule/space.h"
 
 namespace mcc {
@@ -63,11 +64,27 @@ Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& option
   return result;
 }
 
-std::vector<std::string> compile_kernels(const Kernels& kernels, const Target& target) {
+std::string ObjectCache::get(const std::string& key, const std::function<std::string()>& compile) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = objects_.find(key); found != objects_.end()) return found->second;
+  }
+  std::string object = compile();
+  const std::lock_guard lock(mutex_);
+  return objects_[key] = std::move(object);
+}
+
+std::vector<std::string> compile_kernels(const Kernels& kernels, const PackageOptions& options) {
   std::vector<std::string> objects(kernels.kernels.size());
   tbb::parallel_for(size_t{0}, objects.size(), [&](size_t k) {
-    const KernelSource source{&kernels.kernels[k].func, kernels.kernels[k].symbol};
-    objects[k] = compile_object({&source, 1}, target);
+    const Kernel& kernel = kernels.kernels[k];
+    auto compile = [&] {
+      const KernelSource source{&kernel.func, kernel.symbol};
+      return compile_object({&source, 1}, options.target);
+    };
+    objects[k] = options.objects == nullptr
+                     ? compile()
+                     : options.objects->get(kernel.symbol + "\n" + loop::print(kernel.func), compile);
   });
   return objects;
 }

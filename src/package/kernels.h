@@ -21,7 +21,7 @@ struct Kernels {
 // Applies the trace of each task (options.traces, else the default). A logged trace that no longer applies gives way to
 // the default.
 Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& options, const std::string& prefix);
-// One object for each kernel, compiled in parallel.
-std::vector<std::string> compile_kernels(const Kernels& kernels, const Target& target);
+// One object for each kernel, compiled in parallel; from options.objects where that has it.
+std::vector<std::string> compile_kernels(const Kernels& kernels, const PackageOptions& options);
 
 }  // namespace mcc

@@ -42,7 +42,7 @@ i64 write_binary(const Contents& c, const fs::path& out) {
   const bool program = c.options.emit == "exe";
   const Files runtime = write_runtime(scratch.path(), c.options.target, program);
   const ElfMachine machine = elf_machine(read_file(runtime.at(0)));
-  const std::vector<std::string> compiled = compile_kernels(c.kernels, c.options.target);
+  const std::vector<std::string> compiled = compile_kernels(c.kernels, c.options);
   Files objects;
   i64 code_bytes = 0;
   for (size_t k = 0; k < compiled.size(); k++) {

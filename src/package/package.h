@@ -2,7 +2,9 @@
 // docs/ARTIFACT.md).
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,17 @@ struct MemoryPlan {
 // Greedy by size over lifetimes (Pisarchyk & Lee 2020); element-wise kernels may write over an input that dies.
 MemoryPlan plan_memory(const LoweredModel& model, const std::vector<loop::Func>& scheduled, int threads);
 
+// Machine code by the kernel it belongs to: programs that differ in a few kernels share the rest. Thread-safe.
+class ObjectCache {
+ public:
+  // What compile() gave for this key; it is called at most once for each (save when two threads ask at once).
+  std::string get(const std::string& key, const std::function<std::string()>& compile);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, std::string> objects_;
+};
+
 struct PackageOptions {
   Target target;
   std::string emit = "so";  // so, a, obj, exe, c
@@ -36,6 +49,7 @@ struct PackageOptions {
   std::filesystem::path out_dir;
   std::map<std::string, Trace> traces;            // task key -> trace to use; tasks not listed get default_trace
   std::map<std::string, std::string> record_ids;  // task key -> id of the record the trace came from
+  ObjectCache* objects = nullptr;                 // of the same target; may be shared by several package()
 };
 struct Artifact {
   std::filesystem::path folder;

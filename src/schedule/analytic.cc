@@ -1,6 +1,7 @@
-// A roofline for each statement. Arithmetic: vector operations over the units' throughput, at least the latency chain of the accumulators.
-// Issue: loads that straight-line code cannot keep in registers, stores, all operations over the width of the core. Traffic: for each
-// cache, the outermost loop whose footprint fits decides how often what lies outside is fetched again. Statements add up.
+// A roofline for each statement. Arithmetic: vector operations over the units' throughput, at least the latency chain
+// of the accumulators. Issue: loads that straight-line code cannot keep in registers, stores, all operations over the
+// width of the core. Traffic: for each cache, the outermost loop whose footprint fits decides how often what lies
+// outside is fetched again. Statements add up.
 #include "schedule/analytic.h"
 
 #include <algorithm>
@@ -11,18 +12,19 @@
 namespace mcc {
 namespace {
 
-constexpr double kIssueWidth = 4;         // operations a core starts in a cycle
-constexpr double kSpecialOps = 14;        // vector operations of an exp, tanh, ...
+constexpr double kIssueWidth = 4;   // operations a core starts in a cycle
+constexpr double kSpecialOps = 14;  // vector operations of an exp, tanh, ...
 constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 3e-6;  // waking the pool
-constexpr double kOverlapLoss = 0.3;      // share of the shorter of arithmetic and traffic that does not hide behind the longer
-constexpr double kSpillOps = 2;           // a store and a load for each accumulator too many
+constexpr double kOverlapLoss =
+    0.3;                         // share of the shorter of arithmetic and traffic that does not hide behind the longer
+constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
-struct Body {  // the straight-line body of a statement
-  double vectors = 1;      // vector instructions one iteration of the vector loop takes
-  double copies = 1;       // unrolled instances
-  double lanes_used = 1;   // scalar iterations in one straight-line body
+struct Body {             // the straight-line body of a statement
+  double vectors = 1;     // vector instructions one iteration of the vector loop takes
+  double copies = 1;      // unrolled instances
+  double lanes_used = 1;  // scalar iterations in one straight-line body
 };
 
 // How many times an access of the straight-line body must be issued: once for each distinct address.
@@ -56,7 +58,8 @@ Body straight_body(const NestStore& nest, const Target& target) {
 double body_cycles(const NestStore& nest, const Target& target) {
   const Body body = straight_body(nest, target);
   const double instances = body.vectors * body.copies;
-  const double arithmetic = nest.fmas + nest.adds + nest.muls + nest.selects + nest.int_ops * 0.5 + nest.specials * kSpecialOps;
+  const double arithmetic =
+      nest.fmas + nest.adds + nest.muls + nest.selects + nest.int_ops * 0.5 + nest.specials * kSpecialOps;
   double compute = instances * (arithmetic / target.fma_per_cycle + nest.divs * kDivCycles);
   double loads = 0, stores = 0, accumulators = 0;
   for (const NestAccess& access : nest.accesses) (access.is_store ? stores : loads) += issues(access, nest, target);
@@ -64,14 +67,16 @@ double body_cycles(const NestStore& nest, const Target& target) {
   if (nest.accumulates) {
     accumulators = body.vectors;
     for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
-      if (nest.loops[l].kind == loop::LoopKind::unroll && out.stride[l] != 0) accumulators *= static_cast<double>(nest.loops[l].extent);
+      if (nest.loops[l].kind == loop::LoopKind::unroll && out.stride[l] != 0)
+        accumulators *= static_cast<double>(nest.loops[l].extent);
     }
     const double chain = instances / accumulators * target.fma_latency;  // dependent accumulations
     compute = std::max(compute, chain);
     if (out.scope != loop::Scope::reg) loads += stores;
   }
   const double operands = target.broadcast_operand ? 2 : 3;
-  const double spills = std::max(0.0, accumulators + operands - static_cast<double>(target.vector_registers)) * kSpillOps;
+  const double spills =
+      std::max(0.0, accumulators + operands - static_cast<double>(target.vector_registers)) * kSpillOps;
   const double ops = instances * arithmetic + loads + stores + spills;
   return std::max({compute, (loads + spills) / target.loads_per_cycle, stores, ops / kIssueWidth});
 }
@@ -82,7 +87,8 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
   std::vector<double> inside(static_cast<size_t>(depth) + 1, 0);
   for (int from = 0; from <= depth; from++) {
     for (const NestAccess& access : nest.accesses) {
-      if (access.scope != loop::Scope::reg) inside[static_cast<size_t>(from)] += footprint_bytes(access, nest.loops, from);
+      if (access.scope != loop::Scope::reg)
+        inside[static_cast<size_t>(from)] += footprint_bytes(access, nest.loops, from);
     }
   }
   int fits = depth;

@@ -44,7 +44,10 @@ class Walker {
   double probability(const Expr& condition) const {
     if (condition.op == ExprOp::lt && condition.args[0].op == ExprOp::var && condition.args[1].op == ExprOp::constant) {
       const int at = position_[static_cast<size_t>(condition.args[0].i)];
-      if (at >= 0) return std::clamp(static_cast<double>(condition.args[1].i) / static_cast<double>(loops_[static_cast<size_t>(at)].extent), 0.0, 1.0);
+      if (at >= 0)
+        return std::clamp(
+            static_cast<double>(condition.args[1].i) / static_cast<double>(loops_[static_cast<size_t>(at)].extent), 0.0,
+            1.0);
     }
     return 0.5;
   }
@@ -80,19 +83,37 @@ class Walker {
     }
     for (const Expr& arg : e.args) count(arg, nest);
     switch (e.op) {
-      case ExprOp::constant: case ExprOp::var: case ExprOp::load: case ExprOp::cast: break;
-      case ExprOp::add: case ExprOp::sub: case ExprOp::neg: case ExprOp::abs: case ExprOp::min: case ExprOp::max:
-        (is_float(e.dtype) ? nest.adds : nest.int_ops) += 1;
-        break;
+      case ExprOp::constant:
+      case ExprOp::var:
+      case ExprOp::load:
+      case ExprOp::cast: break;
+      case ExprOp::add:
+      case ExprOp::sub:
+      case ExprOp::neg:
+      case ExprOp::abs:
+      case ExprOp::min:
+      case ExprOp::max: (is_float(e.dtype) ? nest.adds : nest.int_ops) += 1; break;
       case ExprOp::mul: (is_float(e.dtype) ? nest.muls : nest.int_ops) += 1; break;
       case ExprOp::div: (is_float(e.dtype) ? nest.divs : nest.int_ops) += 1; break;
       case ExprOp::select: nest.selects += 1; break;
       case ExprOp::sqrt: nest.divs += 1; break;
-      case ExprOp::pow: case ExprOp::exp: case ExprOp::log: case ExprOp::sin: case ExprOp::cos: case ExprOp::tan: case ExprOp::asin:
-      case ExprOp::acos: case ExprOp::atan: case ExprOp::sinh: case ExprOp::cosh: case ExprOp::tanh: case ExprOp::asinh: case ExprOp::acosh:
-      case ExprOp::atanh: case ExprOp::erf: case ExprOp::sigmoid:
-        nest.specials += 1;
-        break;
+      case ExprOp::pow:
+      case ExprOp::exp:
+      case ExprOp::log:
+      case ExprOp::sin:
+      case ExprOp::cos:
+      case ExprOp::tan:
+      case ExprOp::asin:
+      case ExprOp::acos:
+      case ExprOp::atan:
+      case ExprOp::sinh:
+      case ExprOp::cosh:
+      case ExprOp::tanh:
+      case ExprOp::asinh:
+      case ExprOp::acosh:
+      case ExprOp::atanh:
+      case ExprOp::erf:
+      case ExprOp::sigmoid: nest.specials += 1; break;
       default: nest.int_ops += 1;
     }
   }
@@ -134,7 +155,9 @@ int NestStore::vector_loop() const {
 
 int NestStore::straight_from() const {
   int at = static_cast<int>(loops.size());
-  while (at > 0 && (loops[static_cast<size_t>(at - 1)].kind == loop::LoopKind::unroll || loops[static_cast<size_t>(at - 1)].kind == loop::LoopKind::vectorize)) at--;
+  while (at > 0 && (loops[static_cast<size_t>(at - 1)].kind == loop::LoopKind::unroll ||
+                    loops[static_cast<size_t>(at - 1)].kind == loop::LoopKind::vectorize))
+    at--;
   return at;
 }
 

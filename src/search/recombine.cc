@@ -20,7 +20,8 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   if (by_time.size() > static_cast<size_t>(options.tasks)) by_time.resize(static_cast<size_t>(options.tasks));
   if (by_time.empty()) return result;
   using Clock = std::chrono::steady_clock;
-  const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_budget_s));
+  const auto end =
+      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_budget_s));
   double incumbent = seconds(result.traces);
   for (const auto& [time, i] : by_time) {
     for (size_t k = 1; k < top[i].size() && Clock::now() < end; k++) {

@@ -1,5 +1,6 @@
-// The best kernel of each task in isolation is not always the best in the model: caches, alignment and frequency differ. The fastest few of each
-// task are tried in the whole model, heaviest task first, and kept when the model as a whole gets faster.
+// The best kernel of each task in isolation is not always the best in the model: caches, alignment and frequency
+// differ. The fastest few of each task are tried in the whole model, heaviest task first, and kept when the model as a
+// whole gets faster.
 #pragma once
 #include <functional>
 #include <map>
@@ -21,7 +22,8 @@ struct Recombined {
   std::map<std::string, Trace> traces;  // task key -> trace
   int tried = 0, kept = 0;
 };
-// `seconds(traces)` builds and times the whole model; infinity when it cannot. The start is the fastest trace of each task.
+// `seconds(traces)` builds and times the whole model; infinity when it cannot. The start is the fastest trace of each
+// task.
 Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, const RecombineOptions& options,
                      const std::function<double(const std::map<std::string, Trace>&)>& seconds);
 

@@ -12,12 +12,12 @@
 namespace mcc {
 namespace {
 
-constexpr i64 kDraftSamples = 384;       // random points of a first round
-constexpr i64 kLaterSamples = 96;        // fresh blood of later rounds
+constexpr i64 kDraftSamples = 384;  // random points of a first round
+constexpr i64 kLaterSamples = 96;   // fresh blood of later rounds
 constexpr int kGenerations = 3;
 constexpr i64 kPopulation = 192;
-constexpr double kBlindShare = 0.06;     // of a batch, chosen at random
-constexpr i64 kDescentAfter = 96;        // measurements of a task before half of a batch is coordinate descent
+constexpr double kBlindShare = 0.06;  // of a batch, chosen at random
+constexpr i64 kDescentAfter = 96;     // measurements of a task before half of a batch is coordinate descent
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
@@ -29,7 +29,7 @@ struct TaskSearch::Pool {
     Trace trace;
     loop::Func func;
     double score = 0;
-    bool first = false;    // goes before all others whatever its score (default, transferred)
+    bool first = false;  // goes before all others whatever its score (default, transferred)
     bool descent = false;
   };
   const TaskSearch& search;
@@ -72,12 +72,18 @@ struct TaskSearch::Pool {
   }
 
   Entry entry(const Candidate& candidate) const {
-    return Entry{candidate, resolve(search.space_[static_cast<size_t>(candidate.sketch)], candidate), {}, 0, false, false};
+    return Entry{candidate, resolve(search.space_[static_cast<size_t>(candidate.sketch)], candidate), {}, 0, false,
+                 false};
   }
 };
 
 TaskSearch::TaskSearch(Task task, Rng rng, std::vector<Trace> seeds)
-    : task_(std::move(task)), rng_(rng), seeds_(std::move(seeds)), space_(sketches(task_)), default_(default_trace(task_)), best_seconds_(kInfinity) {}
+    : task_(std::move(task)),
+      rng_(rng),
+      seeds_(std::move(seeds)),
+      space_(sketches(task_)),
+      default_(default_trace(task_)),
+      best_seconds_(kInfinity) {}
 
 void TaskSearch::add(const Trace& trace, const Result& result) {
   seen_.insert(to_string(trace));
@@ -94,7 +100,8 @@ std::vector<const TaskSearch::Measured*> TaskSearch::fastest(size_t n) const {
   for (const Measured& m : measured_) {
     if (std::isfinite(m.seconds)) order.push_back(&m);
   }
-  std::stable_sort(order.begin(), order.end(), [](const Measured* a, const Measured* b) { return a->seconds < b->seconds; });
+  std::stable_sort(order.begin(), order.end(),
+                   [](const Measured* a, const Measured* b) { return a->seconds < b->seconds; });
   order.resize(std::min(n, order.size()));
   return order;
 }
@@ -142,7 +149,8 @@ void TaskSearch::evolve(Pool& pool, CostModel& model, Rng& rng) const {
   for (int generation = 0; generation < kGenerations; generation++) {
     std::vector<size_t> order(pool.entries.size());
     for (size_t i = 0; i < order.size(); i++) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return pool.entries[a].score > pool.entries[b].score; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return pool.entries[a].score > pool.entries[b].score; });
     std::vector<Candidate> breeding = parents;
     for (size_t i = 0; i < order.size() && breeding.size() < parents.size() + 32; i++) {
       if (pool.entries[order[i]].candidate) breeding.push_back(*pool.entries[order[i]].candidate);

@@ -1,5 +1,6 @@
-// The search of one task: what has been measured, and what to measure next. Proposals come from a draft (many random points scored by
-// the model), from evolution of the measured ones, from coordinate descent around the best, and a few blindly at random.
+// The search of one task: what has been measured, and what to measure next. Proposals come from a draft (many random
+// points scored by the model), from evolution of the measured ones, from coordinate descent around the best, and a few
+// blindly at random.
 #pragma once
 #include <map>
 #include <set>
@@ -16,9 +17,9 @@ namespace mcc {
 
 struct Proposal {
   Trace trace;
-  loop::Func func;      // scheduled
-  double score = 0;     // of the cost model when it was chosen
-  bool blind = false;   // chosen at random: its score says nothing about the model's taste
+  loop::Func func;     // scheduled
+  double score = 0;    // of the cost model when it was chosen
+  bool blind = false;  // chosen at random: its score says nothing about the model's taste
 };
 
 class TaskSearch {
@@ -27,7 +28,8 @@ class TaskSearch {
   TaskSearch(Task task, Rng rng, std::vector<Trace> seeds);
 
   const Task& task() const { return task_; }
-  // Up to n distinct, legal, unmeasured candidates; fewer when the space is nearly exhausted. Deterministic in (rng, round, what was added).
+  // Up to n distinct, legal, unmeasured candidates; fewer when the space is nearly exhausted. Deterministic in (rng,
+  // round, what was added).
   std::vector<Proposal> propose(i64 n, i64 round, CostModel& model);
   // A measurement, from this run or from the log.
   void add(const Trace& trace, const Result& result);

@@ -1,5 +1,5 @@
-// The run: choose a task, propose a batch, measure it, write it down, learn from it, again. The log is the only state: started again, the
-// run reads what is there, counts it, and goes on.
+// The run: choose a task, propose a batch, measure it, write it down, learn from it, again. The log is the only state:
+// started again, the run reads what is there, counts it, and goes on.
 #include "search/tune.h"
 
 #include <algorithm>
@@ -17,8 +17,8 @@
 namespace mcc {
 namespace {
 
-constexpr i64 kHopeless = 48;     // a task whose first so many candidates all failed is closed; a run with no others ends
-constexpr int kTransferred = 6;   // traces of each similar task that are tried first
+constexpr i64 kHopeless = 48;  // a task whose first so many candidates all failed is closed; a run with no others ends
+constexpr int kTransferred = 6;  // traces of each similar task that are tried first
 constexpr int kRecallAt = 30;
 constexpr const char* kVersion = "0.1.0";
 
@@ -40,7 +40,13 @@ std::string family(const std::string& task_name) { return task_name.substr(0, ta
 class Run {
  public:
   Run(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log, const TuneOptions& options)
-      : runner_(runner), model_(model), log_(log), options_(options), closed_(tasks.size()), rounds_(tasks.size()), start_(now_s()) {
+      : runner_(runner),
+        model_(model),
+        log_(log),
+        options_(options),
+        closed_(tasks.size()),
+        rounds_(tasks.size()),
+        start_(now_s()) {
     read_log(tasks);
   }
 
@@ -50,6 +56,7 @@ class Run {
   void read_log(const std::vector<Task>& tasks);
   void teach(size_t task, const std::vector<Record>& records);
   bool out_of_budget() const;
+  i64 affordable(i64 size) const;
   void batch(size_t at, i64 size);
   void note_quality(const std::vector<Proposal>& proposals, const std::vector<double>& seconds, const Task& task);
   Record record_of(const Task& task, const Proposal& proposal, Result result, i64 round) const;
@@ -64,8 +71,9 @@ class Run {
   const TuneOptions& options_;
   std::vector<TaskSearch> searches_;
   std::vector<bool> closed_;
-  std::vector<i64> rounds_;   // batches of each task so far
+  std::vector<i64> rounds_;  // batches of each task so far
   i64 trials_ = 0;
+  i64 measured_now_ = 0;  // trials that were not in the log already
   std::map<std::string, i64> failures_;
   std::map<std::string, i64> reasons_;  // notes of failures -> count, for the advice when all fail
   RankQuality quality_;
@@ -79,7 +87,8 @@ void Run::read_log(const std::vector<Task>& tasks) {
   std::map<std::string, std::vector<std::pair<double, Trace>>> bests;
   const std::vector<Record> all = log_.all();
   for (const Record& r : all) {
-    if (r.result.outcome == Outcome::ok) bests[family(r.task_name) + "\n" + r.task].emplace_back(r.result.median(), r.trace);
+    if (r.result.outcome == Outcome::ok)
+      bests[family(r.task_name) + "\n" + r.task].emplace_back(r.result.median(), r.trace);
   }
   for (auto& [key, list] : bests) {
     std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -110,7 +119,8 @@ void Run::teach(size_t at, const std::vector<Record>& records) {
   std::vector<double> seconds;
   for (const Record& r : records) {
     searches_[at].add(r.trace, r.result);
-    if (r.seed == options_.seed && r.model == options_.model) count(r.result), rounds_[at] = std::max(rounds_[at], r.round + 1);
+    if (r.seed == options_.seed && r.model == options_.model)
+      count(r.result), rounds_[at] = std::max(rounds_[at], r.round + 1);
     Applied applied = mcc::apply(searches_[at].task().func, r.trace);
     if (!applied.func) continue;
     funcs.push_back(std::move(*applied.func));
@@ -122,6 +132,15 @@ void Run::teach(size_t at, const std::vector<Record>& records) {
 bool Run::out_of_budget() const {
   if (trials_ >= options_.trials) return true;
   return options_.time_budget_s > 0 && now_s() - start_ >= options_.time_budget_s;
+}
+
+// A batch that ends with the trials and, at the pace so far, with the time.
+i64 Run::affordable(i64 size) const {
+  size = std::min(size, options_.trials - trials_);
+  const double spent = now_s() - start_;
+  if (options_.time_budget_s <= 0 || measured_now_ == 0) return size;
+  const double pace = static_cast<double>(measured_now_) / spent;
+  return std::clamp<i64>(static_cast<i64>(pace * (options_.time_budget_s - spent)), 1, size);
 }
 
 Record Run::record_of(const Task& task, const Proposal& proposal, Result result, i64 round) const {
@@ -136,7 +155,9 @@ Record Run::record_of(const Task& task, const Proposal& proposal, Result result,
   record.round = round;
   record.when = runner_.name() == "sim" ? "" : utc_now();
   record.mcc = kVersion;
-  record.id = hash_hex(join(std::vector<std::string>{record.task, record.device, to_string(record.trace), record.model, std::to_string(record.seed)}, "|"));
+  record.id = hash_hex(join(std::vector<std::string>{record.task, record.device, to_string(record.trace), record.model,
+                                                     std::to_string(record.seed)},
+                            "|"));
   return record;
 }
 
@@ -147,8 +168,13 @@ void Run::note_quality(const std::vector<Proposal>& proposals, const std::vector
     measured.push_back(seconds[i]);
   }
   quality_ = rank_quality(scores, measured, std::min<int>(kRecallAt, static_cast<int>(scores.size()) / 2));
-  const nlohmann::ordered_json json = {{"task", task.name}, {"model", options_.model}, {"seed", options_.seed}, {"trials", trials_}, {"batch", scores.size()},
-                                       {"pairwise_accuracy", quality_.pairwise_accuracy}, {"recall", quality_.recall_at_k}};
+  const nlohmann::ordered_json json = {{"task", task.name},
+                                       {"model", options_.model},
+                                       {"seed", options_.seed},
+                                       {"trials", trials_},
+                                       {"batch", scores.size()},
+                                       {"pairwise_accuracy", quality_.pairwise_accuracy},
+                                       {"recall", quality_.recall_at_k}};
   log_.put_note("quality", fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json.dump());
 }
 
@@ -170,6 +196,7 @@ void Run::batch(size_t at, i64 size) {
     funcs.push_back(std::move(proposals[i].func));
   }
   log_.append(records);
+  measured_now_ += static_cast<i64>(records.size());
   for (size_t i = 0; i < proposals.size(); i++) search.add(proposals[i].trace, results[i]), count(results[i]);
   if (round > 0) note_quality(proposals, seconds, search.task());
   model_.update(search.task(), funcs, seconds);
@@ -183,14 +210,16 @@ void Run::close_if_hopeless(size_t at) {
 
 // Not one success so far, of any task.
 bool Run::nothing_works() const {
-  return std::none_of(searches_.begin(), searches_.end(), [](const TaskSearch& s) { return std::isfinite(s.best_seconds()); });
+  return std::none_of(searches_.begin(), searches_.end(),
+                      [](const TaskSearch& s) { return std::isfinite(s.best_seconds()); });
 }
 
 Progress Run::progress() const {
   Progress p;
   for (const TaskSearch& s : searches_) {
     const bool any = std::isfinite(s.best_seconds());
-    p.tasks.push_back({s.task().key, s.task().name, s.task().weight, s.task().flops, s.trials(), s.failed(), s.default_seconds(), any ? s.best_seconds() : 0, s.best()});
+    p.tasks.push_back({s.task().key, s.task().name, s.task().weight, s.task().flops, s.trials(), s.failed(),
+                       s.default_seconds(), any ? s.best_seconds() : 0, s.best()});
   }
   p.trials = trials_;
   p.trials_total = options_.trials;
@@ -214,13 +243,14 @@ TuneResult Run::go(const std::function<void(const Progress&)>& on_progress) {
     if (trials_ >= kHopeless && nothing_works()) break;
     current_ = next_task(searches_, closed_, size);
     if (current_ < 0) break;
-    batch(static_cast<size_t>(current_), std::min(size, options_.trials - trials_));
+    batch(static_cast<size_t>(current_), affordable(size));
     on_progress(progress());
   }
   current_ = -1;
   result.progress = progress();
   if (!result.interrupted && !reasons_.empty() && nothing_works()) {
-    const auto most = std::max_element(reasons_.begin(), reasons_.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+    const auto most = std::max_element(reasons_.begin(), reasons_.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
     result.gave_up = fmt::format("every candidate failed; most often ({} times): {}", most->second, most->first);
   }
   return result;
@@ -228,8 +258,8 @@ TuneResult Run::go(const std::function<void(const Progress&)>& on_progress) {
 
 }  // namespace
 
-TuneResult tune(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log, const TuneOptions& options,
-                const std::function<void(const Progress&)>& on_progress) {
+TuneResult tune(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log,
+                const TuneOptions& options, const std::function<void(const Progress&)>& on_progress) {
   return Run(tasks, runner, model, log, options).go(on_progress);
 }
 

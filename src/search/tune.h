@@ -14,11 +14,11 @@
 namespace mcc {
 
 struct TuneOptions {
-  i64 trials = 1000;            // measurements in all, those found in the log for the same run (model, seed) included
-  double time_budget_s = 0;     // 0: none
-  i64 batch = 32;               // measurements of one task before the scheduler chooses again
+  i64 trials = 1000;         // measurements in all, those found in the log for the same run (model, seed) included
+  double time_budget_s = 0;  // 0: none
+  i64 batch = 32;            // measurements of one task before the scheduler chooses again
   u64 seed = 1;
-  std::string model;            // written into the records
+  std::string model;                        // written into the records
   const std::atomic<bool>* stop = nullptr;  // Ctrl-C: end after the batch in flight
 };
 
@@ -46,7 +46,7 @@ struct TuneResult {
 };
 
 // Appends to `log` after every batch. Same options, log and simulated runner: same records.
-TuneResult tune(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log, const TuneOptions& options,
-                const std::function<void(const Progress&)>& on_progress);
+TuneResult tune(const std::vector<Task>& tasks, Runner& runner, CostModel& model, RecordStore& log,
+                const TuneOptions& options, const std::function<void(const Progress&)>& on_progress);
 
 }  // namespace mcc

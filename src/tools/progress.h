@@ -1,4 +1,5 @@
-// What a person sees of a tuning run, on standard error: on a terminal a live table with a progress bar, in a pipe one plain line for each batch.
+// What a person sees of a tuning run, on standard error: on a terminal a live table with a progress bar, in a pipe one
+// plain line for each batch.
 #pragma once
 #include "search/tune.h"
 
@@ -18,6 +19,7 @@ class ProgressView {
   i64 last_trials_ = -1;
 };
 
-double run_seconds(const Progress& progress);  // of one run of the model: weighted sum of the tasks' best; 0 when one has none yet
+double run_seconds(
+    const Progress& progress);  // of one run of the model: weighted sum of the tasks' best; 0 when one has none yet
 
 }  // namespace mcc

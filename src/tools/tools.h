@@ -1,6 +1,6 @@
-// The commands of the program, one file each. A command parses its own arguments (args[0] is its name), throws Error for
-// bad usage or input and JobError when the job failed, prints its one JSON object on standard output when asked to, and everything
-// for people on standard error.
+// The commands of the program, one file each. A command parses its own arguments (args[0] is its name), throws Error
+// for bad usage or input and JobError when the job failed, prints its one JSON object on standard output when asked to,
+// and everything for people on standard error.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <map>

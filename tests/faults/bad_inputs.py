@@ -74,7 +74,7 @@ def mutations(checks, args, folder, count):
                 ok = refused(checks, file.name, done, (1, 2)) and checks.check(not out.exists(), f"{file.name}: refused, yet {out.name} is there")
             if not ok and args.keep:
                 shutil.copy(file, args.keep)
-    checks.check(not [n for n in tree(folder) if ".part" in n], "mutations: temporary folders were left behind")
+    checks.check(not [n for n in tree(folder) if ".mcc-stage" in n], "mutations: temporary folders were left behind")
     print(f"{count} mutations: {compiled} compiled, the others refused", flush=True)
 
 

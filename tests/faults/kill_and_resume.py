@@ -80,7 +80,7 @@ def kills(checks, args, runner, count, span):
         pairs = {(r["task"], json.dumps(r["trace"])) for r in now}
         checks.check(len(pairs) == len(now), f"{runner}: a candidate was measured twice")
         verify(checks, args, folder, runner)
-        left = [entry for entry in tree(folder) if "/" not in entry and ".part" not in entry and ".old" not in entry]
+        left = [entry for entry in tree(folder) if "/" not in entry and ".mcc-stage" not in entry]
         checks.check(set(left) <= {"log.db", "out", "small.onnx"}, f"{runner}: left behind: {left}")
         print(f"{runner}: {count} kills, {len(now)} records", flush=True)
 

@@ -1,0 +1,55 @@
+// What mcc-tune does with whole programs: builds them, times them in processes of their own, and decides which of the
+// tuned kernels ship. Kernels are compiled once, however many programs they are part of.
+#pragma once
+#include <atomic>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/deadline.h"
+#include "base/file.h"
+#include "package/package.h"
+
+namespace mcc {
+
+using Traces = std::map<std::string, Trace>;  // task key -> trace; a task without one gets the default schedule
+
+struct Latency {
+  double default_ms = 0, tuned_ms = 0;
+  bool default_wins() const { return default_ms < tuned_ms; }
+};
+
+class Bakery {
+ public:
+  // `stop`: from then on nothing more is timed.
+  Bakery(const LoweredModel& model, Target target, std::string model_name, const std::atomic<bool>& stop);
+
+  // The finished artifact in `out`; `log` tells the records its kernels came from.
+  Artifact bake(const Traces& traces, const RecordStore& log, const std::filesystem::path& out,
+                const std::string& emit);
+  // Builds and times the program of default schedules; what later steps are compared with. Returns milliseconds.
+  double try_default();
+  // What is to be kept back from a time budget for choose(), in seconds. After try_default().
+  double finish_s() const;
+  // The combination of the tasks' fastest kernels that is fastest in the whole model, until about the deadline; empty
+  // where the default program is faster. `latency` is set unless it was stopped. After try_default().
+  Traces choose(const std::vector<Task>& tasks, const RecordStore& log, const Deadline& deadline, Latency& latency);
+
+ private:
+  PackageOptions options(const Traces& traces, const std::filesystem::path& out, const std::string& emit);
+  double time_ms(const std::filesystem::path& artifact, int repeat) const;
+  double program_seconds(const Traces& traces);
+  Latency duel(const Traces& traces);
+
+  const LoweredModel& model_;
+  Target target_;
+  std::string name_;
+  const std::atomic<bool>& stop_;
+  ObjectCache objects_;
+  TempDir folder_;
+  double default_ms_ = 0, build_s_ = 0;
+  int repeat_ = 5;  // runs that make a timing
+};
+
+}  // namespace mcc
