@@ -164,11 +164,16 @@ struct PackDim {
   i64 scale = 1;
   bool operator==(const PackDim&) const = default;
 };
+// With winograd = m > 0 it is not the source itself that is laid out, but its transform for F(m x m, 3 x 3): of weights
+// [OC, IC, 3, 3] a tensor [m+2, m+2, OC, IC] (winograd.h).
 struct Pack {
   Shape source;
   std::vector<PackDim> dims;  // one for each dimension of the buffer; empty: not packed
+  i64 winograd = 0;
   bool operator==(const Pack&) const = default;
 };
+
+Shape laid_out(const Pack& pack);  // the shape of what the dims refer to
 
 struct Buffer {
   std::string name;

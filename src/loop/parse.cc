@@ -73,6 +73,10 @@ Shape FuncParser::shape() {
 
 void FuncParser::pack(Pack& pack) {
   pack.source = shape();
+  if (scan_.accept("winograd")) {
+    pack.winograd = integer();
+    scan_.expect(":");
+  }
   while (scan_.peek().kind == Token::number) {
     PackDim dim;
     dim.axis = static_cast<int>(integer());

@@ -152,6 +152,7 @@ void Printer::buffer(const Buffer& b) {
                       join(b.shape, ","));
   if (b.pack.dims.empty() && b.pack.source.empty()) return;
   out_ += fmt::format(" pack [{}]", join(b.pack.source, ","));
+  if (b.pack.winograd != 0) out_ += fmt::format(" winograd {}:", b.pack.winograd);
   for (const PackDim& dim : b.pack.dims) {
     out_ += dim.scale == 1 ? fmt::format(" {}", dim.axis) : fmt::format(" {}*{}", dim.axis, dim.scale);
   }

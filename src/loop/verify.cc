@@ -7,6 +7,7 @@
 #include "loop/ir.h"
 #include "loop/scalar.h"
 #include "loop/text_form.h"
+#include "loop/winograd.h"
 
 namespace mcc::loop {
 
@@ -56,8 +57,15 @@ void Verifier::buffers() {
     if (b.pack == Pack{}) continue;
     if (b.scope != Scope::constant) broken("buffer {}: only constants can be packed", b.name);
     if (b.pack.dims.size() != b.shape.size()) broken("buffer {}: pack does not name each dimension", b.name);
+    const Shape& source = b.pack.source;
+    const bool transformed = b.pack.winograd != 0;
+    if (transformed && (!winograd(b.pack.winograd) || b.dtype != DType::f32 || source.size() != 4 || source[2] != 3 ||
+                        source[3] != 3)) {
+      broken("buffer {}: no Winograd transform F({}) of {}", b.name, b.pack.winograd, to_string(source));
+      continue;
+    }
     for (const PackDim& dim : b.pack.dims) {
-      const bool known = dim.axis >= 0 && dim.axis < static_cast<int>(b.pack.source.size());
+      const bool known = dim.axis >= 0 && dim.axis < static_cast<int>(source.size());
       if (!known || dim.scale < 1) broken("buffer {}: pack dimension {}*{} has no source", b.name, dim.axis, dim.scale);
     }
   }

@@ -1,6 +1,7 @@
 // Going over a loop program without changing what it means: visiting stores and loads, substituting variables, counting
 // work, and laying out packed constants.
 #include "loop/ir.h"
+#include "loop/winograd.h"
 #include "loop/scalar.h"
 
 namespace mcc::loop {
@@ -95,20 +96,26 @@ std::vector<int> params(const Func& func) {
   return ids;
 }
 
-Tensor pack_constant(const Buffer& buffer, const Tensor& source) {
+Shape laid_out(const Pack& pack) {
+  if (pack.winograd == 0) return pack.source;
+  return {pack.winograd + 2, pack.winograd + 2, pack.source[0], pack.source[1]};
+}
+
+Tensor pack_constant(const Buffer& buffer, const Tensor& given) {
   const Pack& pack = buffer.pack;
   const size_t rank = buffer.shape.size();
   // The source may come with unit dimensions that collapse() dropped: only its row-major elements matter.
-  MCC_CHECK(pack.dims.size() == rank && source.size() == elements(pack.source) && source.type.dtype == buffer.dtype);
-  const Shape strides = row_major_strides(pack.source);
+  MCC_CHECK(pack.dims.size() == rank && given.size() == elements(pack.source) && given.type.dtype == buffer.dtype);
+  const Tensor source = pack.winograd == 0 ? given : winograd_weights(given, pack.winograd);
+  const Shape shape = laid_out(pack), strides = row_major_strides(shape);
   const i64 size = size_of(buffer.dtype);
   Tensor packed({buffer.dtype, buffer.shape});
-  Shape at(rank, 0), from(pack.source.size(), 0);
+  Shape at(rank, 0), from(shape.size(), 0);
   for (i64 i = 0; i < packed.size(); i++) {
     i64 offset = 0;
     bool inside = true;
     for (size_t a = 0; a < from.size(); a++) {
-      inside = inside && from[a] < pack.source[a];
+      inside = inside && from[a] < shape[a];
       offset += from[a] * strides[a];
     }
     if (inside) std::copy_n(source.bytes() + offset * size, size, packed.bytes() + i * size);

@@ -16,6 +16,7 @@ Json to_json(const loop::Buffer& buffer) {
     Json dims = Json::array();
     for (const loop::PackDim& dim : buffer.pack.dims) dims.push_back({dim.axis, dim.scale});
     json["source"] = buffer.pack.source;
+    json["winograd"] = buffer.pack.winograd;
     json["pack"] = std::move(dims);
   }
   return json;
@@ -31,6 +32,7 @@ loop::Buffer buffer_from_json(const Json& json) {
   buffer.scope = static_cast<loop::Scope>(json.at("scope").get<int>());
   if (json.contains("pack")) {
     buffer.pack.source = json.at("source").get<Shape>();
+    buffer.pack.winograd = json.at("winograd").get<i64>();
     for (const Json& dim : json.at("pack")) buffer.pack.dims.push_back({dim.at(0).get<int>(), dim.at(1).get<i64>()});
   }
   return buffer;

@@ -21,7 +21,7 @@ struct Job {
 std::string layout_key(ValueId source, const loop::Buffer* layout) {
   std::string key = fmt::format("{}", source);
   if (!layout) return key;
-  key += fmt::format(" {} {}", to_string(layout->shape), to_string(layout->pack.source));
+  key += fmt::format(" {} {} w{}", to_string(layout->shape), to_string(layout->pack.source), layout->pack.winograd);
   for (const loop::PackDim& dim : layout->pack.dims) key += fmt::format(" {}*{}", dim.axis, dim.scale);
   return key;
 }

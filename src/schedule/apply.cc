@@ -14,7 +14,7 @@ struct Row {
   StepKind kind;
   Reason (*run)(State&, const Step&);
 };
-constexpr std::array<Row, 10> kSteps = {{
+constexpr std::array<Row, 11> kSteps = {{
     {StepKind::split, step_split},
     {StepKind::reorder, step_reorder},
     {StepKind::mark, step_mark},
@@ -25,6 +25,7 @@ constexpr std::array<Row, 10> kSteps = {{
     {StepKind::cache_read, step_cache_read},
     {StepKind::pack, step_pack},
     {StepKind::rfactor, step_rfactor},
+    {StepKind::winograd, step_winograd},
 }};
 }  // namespace
 

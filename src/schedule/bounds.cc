@@ -84,6 +84,23 @@ void join_reader(Emitter& e, int producer, int reader, const Env& env, Box& box)
   for (const Access& access : e.info(reader).init_loads) add(access);
 }
 
+// Of a producer that writes tiles whole ones are needed: those that the part touches.
+void take_whole_tiles(Emitter& e, int producer, Box& box) {
+  const std::vector<StoreDim>& dims = e.info(producer).store;
+  for (size_t d = 0; d < dims.size(); d++) {
+    if (dims[d].inner < 0) continue;
+    const i64 tile = dims[d].tile, offset = dims[d].offset;
+    Lin& base = box.base[d];
+    for (const auto& [var, coefficient] : base.terms) {
+      if (coefficient % tile == 0) continue;
+      return e.illegal(fmt::format("compute_at: the loops do not follow the tiles of {}", e.stage(producer).block));
+    }
+    const i64 into = ((base.c - offset) % tile + tile) % tile;  // elements of the first tile that are not needed
+    base.c -= into;
+    box.extent[d] = round_up(box.extent[d] + into, tile);
+  }
+}
+
 }  // namespace
 
 std::vector<Access> collect_loads(const Stage&, const Expr& value, bool& plain) {
@@ -111,6 +128,7 @@ Box needed(Emitter& e, int producer, int host) {
   }
   if (e.why.empty() && box.base.size() != stage.store.index.size())
     e.illegal(fmt::format("compute_at: nothing reads {}", stage.block));
+  if (e.why.empty()) take_whole_tiles(e, producer, box);
   return box;
 }
 
@@ -125,7 +143,9 @@ Env env_of(Emitter& e, int id, const Box& box) {
     const i64 whole = at.extent;
     at.base = box.base[d];
     at.base.c -= dim.offset;
-    at.extent = box.extent[d];
+    at.extent = box.extent[d] / dim.tile;
+    at.base.c /= dim.tile;
+    for (auto& [var, coefficient] : at.base.terms) coefficient /= dim.tile;
     const Span start = bounds_of(e, at.base);
     if (start.min < 0 || start.max + at.extent > whole) {
       e.illegal(fmt::format("compute_at: what is needed of {} lies partly outside it", stage.block));

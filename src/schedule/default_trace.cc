@@ -1,7 +1,7 @@
-// The schedule without any search. The rules prefer a choice for each knob; for those that depend on caches and threads
-// (all but the register tile, which has its own estimate) a few rounds of descent with the analytic model improve it.
-// The result is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain
-// loops, which always apply.
+// Schedules without any search. In each sketch the rules prefer a choice for each knob; for those that depend on caches
+// and threads (all but the register tile, which has its own estimate) a few rounds of descent with the analytic model
+// improve it. The result is a point of the space, so the search can start from it. Falls back to simpler sketches, at
+// last to plain loops, which always apply.
 #include "loop/ir.h"
 #include "schedule/analytic.h"
 #include "schedule/sketches.h"
@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kMostEvaluations = 300;
 constexpr double kWorthChanging = 0.98;
+constexpr double kWorthAnotherAlgorithm = 0.9;
 
 struct Scored {
   bool legal = false;
@@ -24,7 +25,8 @@ Scored score(const Task& task, const Sketch& sketch, const std::vector<int>& cho
   return {true, analytic_seconds(*applied.func, task.target)};
 }
 
-void descend(const Task& task, const Sketch& sketch, std::vector<int>& choices, double seconds) {
+// Returns the seconds of what it ends with.
+double descend(const Task& task, const Sketch& sketch, std::vector<int>& choices, double seconds) {
   int evaluations = 0;
   for (int round = 0; round < 2; round++) {
     bool changed = false;
@@ -42,22 +44,36 @@ void descend(const Task& task, const Sketch& sketch, std::vector<int>& choices, 
       choices[k] = best;
       changed = changed || best != before;
     }
-    if (!changed) return;
+    if (!changed) break;
   }
+  return seconds;
 }
 
 }  // namespace
 
-Trace default_trace(const Task& task) {
+std::vector<Expected> expected_traces(const Task& task) {
+  std::vector<Expected> all;
   for (schedule::PreferredSketch& preferred : schedule::preferred_sketches(task)) {
+    if (preferred.fallback && !all.empty()) break;
     const Scored start = score(task, preferred.sketch, preferred.choices);
     if (!start.legal) continue;
-    descend(task, preferred.sketch, preferred.choices, start.seconds);
-    const Trace trace = resolve(preferred.sketch, {0, preferred.choices});
+    const double seconds = descend(task, preferred.sketch, preferred.choices, start.seconds);
+    Trace trace = resolve(preferred.sketch, {0, preferred.choices});
     const Applied applied = mcc::apply(task.func, trace);
-    if (applied.func && loop::verify(*applied.func).empty()) return trace;
+    if (!applied.func || !loop::verify(*applied.func).empty()) continue;
+    all.push_back({preferred.sketch.rules, std::move(trace), seconds});
   }
-  return {};
+  return all;
+}
+
+Trace default_trace(const Task& task) {
+  std::vector<Expected> all = expected_traces(task);
+  if (all.empty()) return {};
+  size_t best = 0;
+  for (size_t i = 1; i < all.size(); i++) {
+    if (all[i].seconds < all[best].seconds * kWorthAnotherAlgorithm) best = i;
+  }
+  return std::move(all[best].trace);
 }
 
 }  // namespace mcc

@@ -52,7 +52,7 @@ std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vect
   for (const loop::PackDim& dim : buffer.pack.dims) {
     const size_t axis = static_cast<size_t>(dim.axis);
     if (!source[axis]) {
-      const i64 extent = buffer.pack.source[axis];
+      const i64 extent = loop::laid_out(buffer.pack)[axis];
       if (dim.scale != 1 || extent == 0)
         e.illegal(fmt::format("pack: {} is read at an index that is not affine", buffer.name));
       index.push_back(std::move(source_exprs[axis]));
@@ -137,7 +137,9 @@ Stmt store(Emitter& e, int id, const Expr& value, const std::vector<Access>& loa
   const std::vector<StoreDim>& dims = e.info(id).store;
   for (size_t d = 0; d < dims.size(); d++) {
     Lin at{dims[d].offset, {}};
-    if (dims[d].axis >= 0) add_scaled(at, e.info(id).env[static_cast<size_t>(dims[d].axis)].base, 1);
+    const Env& env = e.info(id).env;
+    if (dims[d].axis >= 0) add_scaled(at, env[static_cast<size_t>(dims[d].axis)].base, dims[d].tile);
+    if (dims[d].inner >= 0) add_scaled(at, env[static_cast<size_t>(dims[d].inner)].base, 1);
     result.index.push_back(to_expr(relative(e, placed, d, std::move(at))));
   }
   result.op = op;

@@ -2,13 +2,27 @@
 // Reductions come first, because they claim their epilogues and the producers that only they read.
 #include "schedule/sketches.h"
 
+#include <algorithm>
+
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
 
 namespace {
 
+struct Variant {
+  const char* name;
+  bool pack;
+  i64 winograd;
+  bool fallback;
+};
+constexpr Variant kVariants[] = {{"tile", true, 0, false},
+                                 {"winograd 4", true, 4, false},
+                                 {"winograd 2", true, 2, false},
+                                 {"tile, nothing packed", false, 0, true}};
+
 void schedule_reduction(Builder& b, const std::string& block) {
+  if (b.winograd > 0 && rule_winograd(b, block)) return;
   TileAxes axes = tile_axes(b, b.stage(block));
   if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
   const bool awkward = axes.column < 0 || axes.gathers;
@@ -16,11 +30,12 @@ void schedule_reduction(Builder& b, const std::string& block) {
   if (!rule_tile(b, block) && !awkward) rule_row(b, block);
 }
 
-Builder run_rules(const Task& task, bool pack) {
+Builder run_rules(const Task& task, const Variant& variant) {
   Builder b;
   b.state = make_state(task.func);
   b.target = task.target;
-  b.pack = pack;
+  b.pack = variant.pack;
+  b.winograd = variant.winograd;
   rule_inline(b);
   for (size_t i = 0; i < b.state.stages.size();
        i++) {  // steps insert stages around the present one; done tells which are finished
@@ -48,20 +63,21 @@ Builder run_rules(const Task& task, bool pack) {
 
 std::vector<PreferredSketch> preferred_sketches(const Task& task) {
   std::vector<PreferredSketch> all;
-  for (bool pack : {true, false}) {
+  for (const Variant& variant : kVariants) {
     Builder b;
     try {
-      b = run_rules(task, pack);
+      b = run_rules(task, variant);
     } catch (const InternalError&) {  // a rule wrote an illegal step: a mistake, but no reason to end a run
       continue;
     }
-    b.sketch.rules = pack ? "tile" : "tile, nothing packed";
-    if (all.empty() || all[0].sketch.steps.size() != b.sketch.steps.size() || all[0].sketch.knobs != b.sketch.knobs ||
-        resolve(all[0].sketch, {0, all[0].choices}) != resolve(b.sketch, {0, b.preferred})) {
-      all.push_back({std::move(b.sketch), std::move(b.preferred)});
-    }
+    b.sketch.rules = variant.name;
+    const bool known = std::any_of(all.begin(), all.end(), [&](const PreferredSketch& other) {
+      return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&
+             resolve(other.sketch, {0, other.choices}) == resolve(b.sketch, {0, b.preferred});
+    });
+    if (!known) all.push_back({std::move(b.sketch), std::move(b.preferred), variant.fallback});
   }
-  all.push_back({{"plain", {}, {}}, {}});
+  all.push_back({{"plain", {}, {}}, {}, true});
   return all;
 }
 

@@ -7,6 +7,7 @@ namespace mcc::schedule {
 struct PreferredSketch {
   Sketch sketch;
   std::vector<int> choices;
+  bool fallback = false;  // never better than those before it, unless none of them applies
 };
 std::vector<PreferredSketch> preferred_sketches(const Task& task);  // best expected first; the last one has no steps
 

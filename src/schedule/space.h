@@ -53,6 +53,15 @@ std::vector<Candidate> neighbours(const std::vector<Sketch>& space,
 // differs.
 std::optional<Candidate> find_candidate(const std::vector<Sketch>& space, const Trace& trace);
 
+// The point of each sketch that is expected to be its best, and the analytic model's estimate; at least one. Sketches
+// that others are never worse than are left out.
+struct Expected {
+  std::string rules;
+  Trace trace;
+  double seconds = 0;
+};
+std::vector<Expected> expected_traces(const Task& task);
+
 // Good without any search: what an untuned compile ships. Always applies.
 Trace default_trace(const Task& task);
 

@@ -63,6 +63,14 @@ bool writes(const Stage& stage, int buffer) {
   return stage.opaque ? contains(stage.opaque_writes, buffer) : stage.store.buffer == buffer;
 }
 
+bool has_layout(const loop::Buffer& buffer) {
+  const std::vector<loop::PackDim>& dims = buffer.pack.dims;
+  for (size_t d = 0; d < dims.size(); d++) {
+    if (dims[d] != loop::PackDim{static_cast<int>(d), 1}) return true;
+  }
+  return false;
+}
+
 std::vector<int> readers(const State& state, int buffer) {
   std::vector<int> found;
   for (size_t i = 0; i < state.stages.size(); i++) {
@@ -84,9 +92,20 @@ std::vector<StoreDim> store_dims(const Stage& stage) {
   std::vector<StoreDim> dims;
   for (const loop::Expr& e : stage.store.index) {
     const Lin lin = to_lin(e).value();
-    dims.push_back({lin.terms.empty() ? -1 : find_axis(stage, lin.terms[0].first), lin.c});
+    StoreDim dim{-1, lin.c, -1, 1};
+    for (const auto& [var, coefficient] : lin.terms) {
+      const bool is_inner = lin.terms.size() > 1 && coefficient == 1;
+      (is_inner ? dim.inner : dim.axis) = find_axis(stage, var);
+      if (!is_inner) dim.tile = coefficient;
+    }
+    dims.push_back(dim);
   }
   return dims;
+}
+
+bool writes_tiles(const Stage& stage) {
+  return std::any_of(stage.store.index.begin(), stage.store.index.end(),
+                     [](const loop::Expr& e) { return to_lin(e).value().terms.size() > 1; });
 }
 
 int insert_stage(State& state, int before, Stage stage) {

@@ -81,14 +81,19 @@ bool is_reduction(const Stage& stage);                         // has a reductio
 bool is_reduction_loop(const Stage& stage, const LoopSpec& loop);
 bool reads(const Stage& stage, int buffer);
 bool writes(const Stage& stage, int buffer);
+bool has_layout(const loop::Buffer& buffer);    // a constant whose order of elements a step has chosen
 std::vector<int> readers(const State& state, int buffer);  // stages that are not inlined
 bool sole_writer(const State& state, int stage);
-// One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant.
+// One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant; or tiles, axis * tile + inner
+// + offset, where inner is an axis of extent `tile`.
 struct StoreDim {
   int axis = -1;
   i64 offset = 0;
+  int inner = -1;
+  i64 tile = 1;
 };
 std::vector<StoreDim> store_dims(const Stage& stage);
+bool writes_tiles(const Stage& stage);  // some dimension is of the second kind
 
 // --- edits
 // ----------------------------------------------------------------------------------------------------------------

@@ -11,6 +11,8 @@
 #include "loop/ir.h"
 #include "loop/text_form.h"
 #include "passes/passes.h"
+#include "schedule/analytic.h"
+#include "schedule/nest.h"
 #include "schedule/space.h"
 #include "schedule/trace.h"
 #include "tools/tools.h"
@@ -102,7 +104,23 @@ void stage_sketches(const Stage& stage) {
     fmt::print("{}: {:g} candidates\n", sketch.rules, space_size({sketch}));
     for (const Knob& knob : sketch.knobs) fmt::print("  {}: {}\n", knob.name, join(knob.options, " "));
   }
+  for (const Expected& e : expected_traces(task))
+    fmt::print("{}: about {:.1f} us: {}\n", e.rules, e.seconds * 1e6, to_string(e.trace));
   fmt::print("default: {}\n", to_string(default_trace(task)));
+}
+
+// What the analytic model thinks bounds each statement of a scheduled program, in microseconds.
+void stage_estimate(const Stage& stage) {
+  const loop::Func func = read_func(stage.file);
+  require_valid(func);
+  const Target target = find_target(stage.target);
+  fmt::print("{:<24} {:>9} {:>9} {:>9} {:>9} {:>9}\n", "block", "core", "L2", "L3", "memory", "loops");
+  for (const NestStore& nest : analyze_nests(func)) {
+    const AnalyticTerms t = analytic_terms(nest, target);
+    fmt::print("{:<24} {:9.1f} {:9.1f} {:9.1f} {:9.1f} {:9.1f}\n", nest.store->block, t.core * 1e6, t.l2 * 1e6,
+               t.l3 * 1e6, t.memory * 1e6, t.loops * 1e6);
+  }
+  fmt::print("whole: {:.1f}\n", analytic_seconds(func, target) * 1e6);
 }
 
 void stage_codegen(const Stage& stage) {
@@ -169,6 +187,8 @@ int cmd_opt(const Args& args) {
   sub->add_flag("--c", stage.c, "print C");
   sub = add_stage(app, "sketches", "lists the schedule space of a loop program", stage, stage_sketches);
   sub->add_option("--target", stage.target, "for this target");
+  sub = add_stage(app, "estimate", "what bounds each statement of a scheduled loop program", stage, stage_estimate);
+  sub->add_option("--target", stage.target, "on this target");
   sub = add_stage(app, "graph", "checks a graph and prints it", stage, stage_graph);
   sub->add_option("--pass", stage.passes, "run this pass first (repeatable)");
   add_stage(app, "lower", "fuses a graph and prints its loop programs", stage, stage_lower);

@@ -10,7 +10,7 @@ TEST(Trace, TextRoundTrip) {
   const std::string text =
       "split conv m [4,12]; reorder conv m.0 n.0 k; mark conv m.0 parallel; inline pad; compute_at conv relu m.1; "
       "scope conv reg; "
-      "cache_write conv; cache_read conv x [1,0]; pack conv w [0:16,1:1,0:1]; rfactor sum j.1";
+      "cache_write conv; cache_read conv x [1,0]; pack conv w [0:16,1:1,0:1]; rfactor sum j.1; winograd conv [4]";
   EXPECT_EQ(to_string(parse_trace(text)), text);
   EXPECT_THROW(parse_trace("split conv m"), Error);
   EXPECT_THROW(parse_trace("turn conv m [2]"), Error);
@@ -53,6 +53,39 @@ TEST(Steps, ConvInRegistersUnderItsEpilogue) {
           "reorder conv oy ky kx ic.0 ic.1 ox oc; mark conv ic.1 unroll; mark conv ox unroll; mark conv oc vectorize; "
           "pack conv w [0:8,2:1,3:1,1:1,0:1]; compute_at pad relu ry"),
       4);
+}
+
+TEST(Steps, WinogradTilesOfEachSize) {
+  for (i64 m : {2, 4, 6}) {
+    const Trace trace = parse_trace(fmt::format("winograd conv [{}]", m));
+    expect_same(conv({}, true, true), trace, 5);
+    expect_same(conv({.height = 12, .width = 12, .in = 1, .out = 3}), trace, 6);
+    expect_same(conv({.height = m + 2, .width = 2 * m + 2, .pad = 0}), trace, 7);
+  }
+}
+
+TEST(Steps, WinogradInsideItsEpilogue) {
+  expect_same(conv({.height = 9, .width = 10, .in = 9, .out = 20}, true, true),
+              parse_trace("inline bias; winograd conv [4]; split relu ry [4]; split relu rx [4]; split relu rc [8]; "
+                          "reorder relu ry.0 rx.0 rc.0 ry.1 rx.1 rc.1; mark relu ry.1 unroll; mark relu rx.1 unroll; "
+                          "mark relu rc.1 vectorize; compute_at conv relu rc.0; compute_at conv.row_out relu rc.0; "
+                          "compute_at conv.row_in conv.in tx; compute_at pad conv.in ty; "
+                          "pack conv.mul w [0:1,1:1,2:8,3:1,2:1]; split conv.mul oc [8]"),
+              8);
+}
+
+TEST(Steps, WinogradRefusesWhatItCannotDo) {
+  const auto why = [](const Func& func, const std::string& trace) {
+    return mcc::apply(func, parse_trace(trace)).why_not;
+  };
+  EXPECT_NE(why(conv({.stride = 2}), "winograd conv [2]"), "");
+  EXPECT_NE(why(conv({.kernel = 5, .pad = 2}), "winograd conv [2]"), "");
+  EXPECT_NE(why(conv({}), "winograd conv [3]"), "");
+  EXPECT_NE(why(conv({}), "winograd relu [2]"), "");
+  EXPECT_NE(why(conv({.height = 8, .width = 8, .pad = 0}), "winograd conv [4]"), "") << "the last tile reaches outside";
+  EXPECT_NE(why(conv({}, false), "winograd conv [2]"), "") << "an output has no room for whole tiles";
+  EXPECT_NE(why(conv({}), "winograd conv [2]; inline conv"), "");
+  EXPECT_EQ(why(conv({}, false), "cache_write conv; winograd conv [2]"), "");
 }
 
 TEST(Steps, CacheReadTransposesAnOperand) {

@@ -50,7 +50,7 @@ static bool index_uses(const Stage&, const Expr& value, int buffer, int var) {
 
 Along along(const State& state, const Stage& stage, const Access& access, int axis) {
   const loop::Buffer& buffer = state.buffers[static_cast<size_t>(access.buffer)];
-  const Shape& shape = buffer.pack.dims.empty() ? buffer.shape : buffer.pack.source;
+  const Shape shape = buffer.pack.dims.empty() ? buffer.shape : loop::laid_out(buffer.pack);
   const Along how = stride_class(shape, access.index, axis_of(stage, axis).var);
   if (how == Along::random && !index_uses(stage, stage.store.value, access.buffer, axis_of(stage, axis).var))
     return Along::absent;

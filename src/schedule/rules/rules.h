@@ -18,6 +18,7 @@ struct Builder {
   State state;
   Target target;
   bool pack = true;            // constants may be packed
+  i64 winograd = 0;            // outputs along an edge of Winograd's tiles; 0: direct convolutions
   std::set<std::string> done;  // blocks that have their schedule
 
   const Stage& stage(const std::string& block) const;
@@ -44,6 +45,8 @@ void rule_map(Builder& b, const std::string& block, bool parallel);
 // --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not
 // of that kind.
 bool rule_tile(Builder& b, const std::string& block);
+// --- winograd.cc: a 3x3 convolution in tiles of b.winograd outputs. False: not of that kind.
+bool rule_winograd(Builder& b, const std::string& block);
 // A strided operand that is used many times is copied first, the column axis innermost. Whether one was.
 bool copy_strided(Builder& b, const std::string& block);
 // --- tile_axes.cc

@@ -11,7 +11,7 @@ namespace {
 
 // A constant can be packed for an axis when the axis moves one dimension of it, by itself and by ones.
 bool packable_along(const State& state, const Stage& stage, const Load& load, int axis) {
-  if (load.scope != loop::Scope::constant || !state.buffers[static_cast<size_t>(load.access.buffer)].pack.dims.empty())
+  if (load.scope != loop::Scope::constant || has_layout(state.buffers[static_cast<size_t>(load.access.buffer)]))
     return false;
   if (readers(state, load.access.buffer).size() != 1) return false;
   for (const std::optional<Lin>& lin : load.access.index) {
@@ -125,7 +125,7 @@ Host find_host(const State& state, const std::string& block) {
   const int id = find_stage(state, block);
   const Stage& stage = state.stages[static_cast<size_t>(id)];
   const std::vector<int> users = readers(state, stage.store.buffer);
-  if (users.size() != 1) return {};
+  if (users.size() != 1 || writes_tiles(stage)) return {};
   const Stage& user = state.stages[static_cast<size_t>(users[0])];
   if (user.opaque || is_reduction(user) || user.place != Stage::Place::root || user.store.op != loop::StoreOp::assign)
     return {};

@@ -38,6 +38,8 @@ Reason step_cache_write(State& state, const Step& step) {
   const int id = find_stage(state, step.block);
   const int old_buffer = state.stages[static_cast<size_t>(id)].store.buffer;
   if (!sole_writer(state, id)) return fmt::format("cache_write: {} is not alone in writing its buffer", step.block);
+  if (writes_tiles(state.stages[static_cast<size_t>(id)]))
+    return fmt::format("cache_write: {} writes tiles", step.block);
   if (reads(state.stages[static_cast<size_t>(id)], old_buffer))
     return fmt::format("cache_write: {} reads its own buffer", step.block);
   const loop::Buffer old = state.buffers[static_cast<size_t>(old_buffer)];

@@ -42,6 +42,7 @@ Reason step_inline(State& state, const Step& step) {
   if (state.buffers[static_cast<size_t>(buffer)].scope != loop::Scope::temp)
     return fmt::format("inline: {} writes an output", step.block);
   if (!sole_writer(state, id)) return fmt::format("inline: {} is not alone in writing its buffer", step.block);
+  if (writes_tiles(producer)) return fmt::format("inline: {} writes tiles", step.block);
   if (reads(producer, buffer)) return fmt::format("inline: {} reads its own buffer", step.block);
   const std::vector<int> users = readers(state, buffer);
   for (int user : users) {

@@ -11,7 +11,7 @@ Reason step_pack(State& state, const Step& step) {
   if (id < 0) return fmt::format("pack: there is no buffer {}", step.loops[0]);
   loop::Buffer& buffer = state.buffers[static_cast<size_t>(id)];
   if (buffer.scope != loop::Scope::constant) return fmt::format("pack: {} is not a constant", buffer.name);
-  if (!buffer.pack.dims.empty()) return fmt::format("pack: {} is packed already", buffer.name);
+  if (has_layout(buffer)) return fmt::format("pack: {} is packed already", buffer.name);
   if (!reads(state.stages[static_cast<size_t>(find_stage(state, step.block))], id)) {
     return fmt::format("pack: {} does not read {}", step.block, buffer.name);
   }
@@ -20,7 +20,8 @@ Reason step_pack(State& state, const Step& step) {
       return fmt::format("pack: {} is also read by {}, which is left as it is", buffer.name, stage.block);
   }
   loop::Pack pack;
-  pack.source = buffer.shape;
+  pack.source = buffer.pack.dims.empty() ? buffer.shape : buffer.pack.source;
+  pack.winograd = buffer.pack.winograd;
   for (size_t i = 0; i + 1 < step.ints.size(); i += 2) {
     const i64 axis = step.ints[i], scale = step.ints[i + 1];
     if (axis < 0 || axis >= static_cast<i64>(buffer.shape.size()) || scale < 1)
