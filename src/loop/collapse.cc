@@ -23,8 +23,7 @@ namespace mcc::loop {
 
 namespace {
 
-// --- dimensions of extent 1
-// -------------------------------------------------------------------------------------------
+// --- dimensions of extent 1 ------------------------------------------------------------------------------------------
 
 void drop_unit_indices(const Func& func, int buffer, std::vector<Expr>& index) {
   const Buffer& b = func.buffers[static_cast<size_t>(buffer)];
@@ -68,8 +67,7 @@ void drop_unit_dimensions(Func& func) {
   }
 }
 
-// --- what occurs with what
-// --------------------------------------------------------------------------------------------
+// --- what occurs with what -------------------------------------------------------------------------------------------
 
 constexpr int kUnseen = -1, kMixed = -2;  // no neighbour seen yet; different ones, or none at some place
 
@@ -193,8 +191,7 @@ void Survey::access(int buffer, const std::vector<Expr>& index) {
   }
 }
 
-// --- what may merge
-// -----------------------------------------------------------------------------------------------------
+// --- what may merge --------------------------------------------------------------------------------------------------
 
 bool loops_fit(const Survey& survey, LoopPair pair) {
   if (pair.first < 0 || pair.second < 0 || pair.first == pair.second) return false;
@@ -274,8 +271,7 @@ std::optional<Merge> next_merge(const Func& func) {
   return std::nullopt;
 }
 
-// --- merging
-// ------------------------------------------------------------------------------------------------------------
+// --- merging ---------------------------------------------------------------------------------------------------------
 
 // The outer loop of each pair takes the merged extent and the first variable; the inner one gives way to its body.
 void merge_loops(std::vector<Stmt>& body, const std::set<LoopPair>& pairs, std::map<int, i64>& pending) {
