@@ -4,11 +4,10 @@
 // First simplify() removes loops that run once, and dimensions of extent 1 are dropped. Then neighbouring dimensions
 // (d, d+1) of buffers and pairs of loops (i, j) are merged wherever they only ever occur together:
 //  - a dimension pair may merge if every access to it is [.., i, j, ..] with a mergeable loop pair where j covers the
-//  whole
-//    of dimension d+1 (or both indices are constants);
+//    whole of dimension d+1 (or both indices are constants);
 //  - a loop pair may merge if i and j occur nowhere but side by side, always at mergeable dimension pairs, and the
-//  loops are
-//    serial and either directly nested (then the order of iterations stays) or in a nest whose loops may be reordered.
+//    loops are serial and either directly nested (then the order of iterations stays) or in a nest whose loops may be
+//    reordered.
 // Both conditions start true and are withdrawn until nothing changes. What is left falls into groups connected by
 // accesses; one group is merged at a time, until none is left.
 //
