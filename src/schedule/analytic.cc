@@ -18,7 +18,8 @@ constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 3e-6;  // waking the pool
 constexpr double kOverlapLoss =
-    0.3;                         // share of the shorter of arithmetic and traffic that does not hide behind the longer
+    0.3;  // share of the shorter of arithmetic and traffic that does not hide behind the longer
+constexpr double kColdBytes = 512 << 10;
 constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement
@@ -96,6 +97,9 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
   double bytes = 0;
   for (const NestAccess& access : nest.accesses) {
     if (access.scope == loop::Scope::reg) continue;
+    // What fits as a whole was there before, but for large constants: those come from memory in each run.
+    if (fits == 0 && (access.scope != loop::Scope::constant || footprint_bytes(access, nest.loops, 0) < kColdBytes))
+      continue;
     double times = nest.weight;
     bool still_there = true;  // the loop right outside keeps what does not move with it
     for (int l = fits - 1; l >= 0; l--) {

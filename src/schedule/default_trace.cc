@@ -66,14 +66,15 @@ std::vector<Expected> expected_traces(const Task& task) {
   return all;
 }
 
-Trace default_trace(const Task& task) {
-  std::vector<Expected> all = expected_traces(task);
-  if (all.empty()) return {};
+Trace default_trace(const std::vector<Expected>& expected) {
+  if (expected.empty()) return {};
   size_t best = 0;
-  for (size_t i = 1; i < all.size(); i++) {
-    if (all[i].seconds < all[best].seconds * kWorthAnotherAlgorithm) best = i;
+  for (size_t i = 1; i < expected.size(); i++) {
+    if (expected[i].seconds < expected[best].seconds * kWorthAnotherAlgorithm) best = i;
   }
-  return std::move(all[best].trace);
+  return expected[best].trace;
 }
+
+Trace default_trace(const Task& task) { return default_trace(expected_traces(task)); }
 
 }  // namespace mcc

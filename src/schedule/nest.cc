@@ -40,16 +40,35 @@ class Walker {
   std::vector<NestStore> take() { return std::move(nests_); }
 
  private:
-  // How often `var < constant` holds; anything else is taken for a coin.
+  // How often `var < constant`, `var == constant`, or one of several such holds; anything else is taken for a coin.
   double probability(const Expr& condition) const {
-    if (condition.op == ExprOp::lt && condition.args[0].op == ExprOp::var && condition.args[1].op == ExprOp::constant) {
+    if (condition.op == ExprOp::logical_or)
+      return std::min(1.0, probability(condition.args[0]) + probability(condition.args[1]));
+    const bool compares = condition.op == ExprOp::lt || condition.op == ExprOp::eq;
+    if (compares && condition.args[0].op == ExprOp::var && condition.args[1].op == ExprOp::constant) {
       const int at = position_[static_cast<size_t>(condition.args[0].i)];
-      if (at >= 0)
-        return std::clamp(
-            static_cast<double>(condition.args[1].i) / static_cast<double>(loops_[static_cast<size_t>(at)].extent), 0.0,
-            1.0);
+      const double cases = condition.op == ExprOp::lt ? static_cast<double>(condition.args[1].i) : 1;
+      if (at >= 0) return std::clamp(cases / static_cast<double>(loops_[static_cast<size_t>(at)].extent), 0.0, 1.0);
     }
     return 0.5;
+  }
+
+  // A number once the unrolled loops are written out: it takes no instructions.
+  bool known(const Expr& e) const {
+    if (e.op == ExprOp::load) return false;
+    if (e.op == ExprOp::var) {
+      const int at = position_[static_cast<size_t>(e.i)];
+      return at >= 0 && loops_[static_cast<size_t>(at)].kind == loop::LoopKind::unroll;
+    }
+    return std::all_of(e.args.begin(), e.args.end(), [&](const Expr& arg) { return known(arg); });
+  }
+
+  // The share of the cases in which a term of a sum is there at all: selects of -0.0 leave it out.
+  double presence(const Expr& e) const {
+    if (e.op != ExprOp::select || !known(e.args[0])) return 1;
+    const double first = probability(e.args[0]);
+    if (e.args[1].op == ExprOp::constant) return 1 - first;
+    return e.args[2].op == ExprOp::constant ? first : 1;
   }
 
   NestAccess access(int buffer, const std::vector<Expr>& index, bool is_store) const {
@@ -73,15 +92,23 @@ class Walker {
     return a;
   }
 
-  void count(const Expr& e, NestStore& nest) const {
+  // Adds what e takes, `share` times.
+  void count(const Expr& e, NestStore& nest, double share = 1) const {
     if (e.op == ExprOp::load) {
       nest.accesses.push_back(access(static_cast<int>(e.i), e.args, false));
       for (const Expr& index : e.args) {
-        if (!loop::to_affine(index)) count(index, nest);  // an index that is itself loaded
+        if (!loop::to_affine(index)) count(index, nest, share);  // an index that is itself loaded
       }
       return;
     }
-    for (const Expr& arg : e.args) count(arg, nest);
+    if (known(e)) return;
+    if (e.op == ExprOp::select && known(e.args[0])) {
+      const double first = probability(e.args[0]);
+      count(e.args[1], nest, share * first);
+      return count(e.args[2], nest, share * (1 - first));
+    }
+    for (const Expr& arg : e.args) count(arg, nest, share);
+    if (e.op == ExprOp::add) share *= std::min(presence(e.args[0]), presence(e.args[1]));
     switch (e.op) {
       case ExprOp::constant:
       case ExprOp::var:
@@ -92,11 +119,11 @@ class Walker {
       case ExprOp::neg:
       case ExprOp::abs:
       case ExprOp::min:
-      case ExprOp::max: (is_float(e.dtype) ? nest.adds : nest.int_ops) += 1; break;
-      case ExprOp::mul: (is_float(e.dtype) ? nest.muls : nest.int_ops) += 1; break;
-      case ExprOp::div: (is_float(e.dtype) ? nest.divs : nest.int_ops) += 1; break;
-      case ExprOp::select: nest.selects += 1; break;
-      case ExprOp::sqrt: nest.divs += 1; break;
+      case ExprOp::max: (is_float(e.dtype) ? nest.adds : nest.int_ops) += share; break;
+      case ExprOp::mul: (is_float(e.dtype) ? nest.muls : nest.int_ops) += share; break;
+      case ExprOp::div: (is_float(e.dtype) ? nest.divs : nest.int_ops) += share; break;
+      case ExprOp::select: nest.selects += share; break;
+      case ExprOp::sqrt: nest.divs += share; break;
       case ExprOp::pow:
       case ExprOp::exp:
       case ExprOp::log:
@@ -113,8 +140,8 @@ class Walker {
       case ExprOp::acosh:
       case ExprOp::atanh:
       case ExprOp::erf:
-      case ExprOp::sigmoid: nest.specials += 1; break;
-      default: nest.int_ops += 1;
+      case ExprOp::sigmoid: nest.specials += share; break;
+      default: nest.int_ops += share;
     }
   }
 

@@ -62,8 +62,9 @@ struct Expected {
 };
 std::vector<Expected> expected_traces(const Task& task);
 
-// Good without any search: what an untuned compile ships. Always applies.
+// Good without any search: what an untuned compile ships. Always applies. The choice among the expected traces.
 Trace default_trace(const Task& task);
+Trace default_trace(const std::vector<Expected>& expected);
 
 // Checks of a scheduled Func against the target, before any compile: registers, code size after unrolling, local
 // memory. "" or why not.

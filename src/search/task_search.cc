@@ -78,12 +78,11 @@ struct TaskSearch::Pool {
 };
 
 TaskSearch::TaskSearch(Task task, Rng rng, std::vector<Trace> seeds)
-    : task_(std::move(task)),
-      rng_(rng),
-      seeds_(std::move(seeds)),
-      space_(sketches(task_)),
-      default_(default_trace(task_)),
-      best_seconds_(kInfinity) {}
+    : task_(std::move(task)), rng_(rng), seeds_(std::move(seeds)), space_(sketches(task_)), best_seconds_(kInfinity) {
+  const std::vector<Expected> expected = expected_traces(task_);
+  default_ = default_trace(expected);
+  for (size_t i = expected.size(); i-- > 0;) seeds_.insert(seeds_.begin(), expected[i].trace);
+}
 
 void TaskSearch::add(const Trace& trace, const Result& result) {
   seen_.insert(to_string(trace));

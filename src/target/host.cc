@@ -17,6 +17,8 @@
 namespace mcc {
 namespace {
 
+namespace fs = std::filesystem;
+
 // The value of the first "key : value" line of /proc/cpuinfo; "" if there is none.
 std::string cpuinfo(std::string_view key) {
   for (const std::string& line : split(read_file("/proc/cpuinfo"), '\n')) {
@@ -110,7 +112,6 @@ i64 count_cpu_list(std::string_view list) {  // "0-3,8" -> 5
 }
 
 std::vector<Cache> caches_from_sys() {
-  namespace fs = std::filesystem;
   std::vector<Cache> caches;
   for (int i = 0; fs::exists(fmt::format("/sys/devices/system/cpu/cpu0/cache/index{}/size", i)); i++) {
     const auto text = [&](std::string_view file) {
@@ -148,7 +149,42 @@ std::vector<Cache> caches_from_cpuid() {
 std::vector<Cache> caches_from_cpuid() { return {}; }
 #endif
 
+// A core by vendor and family (/proc/cpuinfo), for what a virtual machine hides or misreports. The numbers only rank
+// schedules, and they must not change from one compile to the next: nothing here is measured.
+struct Core {
+  std::string_view vendor;
+  i64 family;
+  i64 l1_kib, l2_kib, l3_kib;
+  double ghz, l2_bytes_per_cycle, l3_bytes_per_cycle, memory_gbs;
+};
+constexpr Core kCores[] = {
+    {"AuthenticAMD", 0x1a, 48, 1024, 16384, 3.4, 48, 24, 25},  // Zen 5
+    {"AuthenticAMD", 0x19, 32, 1024, 16384, 3.4, 32, 20, 20},  // Zen 3 and 4
+    {"AuthenticAMD", 0x17, 32, 512, 8192, 3.0, 32, 16, 15},    // Zen and Zen 2
+    {"GenuineIntel", 6, 48, 1280, 8192, 3.0, 48, 12, 12},     {"", 0, 32, 512, 4096, 2.5, 32, 10, 10},
+};
+
+const Core& this_core() {
+  const std::string vendor = cpuinfo("vendor_id");
+  const i64 family = to_i64(cpuinfo("cpu family")).value_or(0);
+  for (const Core& core : kCores) {
+    if (core.vendor == vendor && core.family == family) return core;
+  }
+  return kCores[std::size(kCores) - 1];
+}
+
+double max_ghz() {
+  const char* file = "/sys/devices/system/cpu/cpu0/cpufreq/cpuinfo_max_freq";  // kHz
+  std::error_code error;
+  const double khz = fs::exists(file, error) ? to_double(trim(read_file(file))).value_or(0) : 0;
+  return khz > 0 ? khz * 1e-6 : this_core().ghz;
+}
+
 void set_caches(Target& target) {
+  const Core& core = this_core();
+  target.l1_bytes = core.l1_kib << 10, target.l2_bytes = core.l2_kib << 10, target.l3_bytes = core.l3_kib << 10;
+  target.l2_bytes_per_cycle = core.l2_bytes_per_cycle, target.l3_bytes_per_cycle = core.l3_bytes_per_cycle;
+  target.memory_gbs = core.memory_gbs;
   std::vector<Cache> caches = caches_from_sys();
   if (caches.empty()) caches = caches_from_cpuid();
   for (const Cache& cache : caches) {
@@ -172,7 +208,6 @@ void set_instructions(Target& target) {
   target.vector_registers = v4 ? 32 : 16;
   target.masked_memory = target.broadcast_operand = v4;
   target.fma_per_cycle = flags.contains("fma") ? 2 : 1;
-  target.l2_bytes_per_cycle = v4 ? 64 : 32;
 #elif defined(__aarch64__)
   const std::vector<std::string> words = split_words(cpuinfo("Features"));
   target.triple = "aarch64-linux-gnu";
@@ -193,7 +228,7 @@ Target host() {
   target.cores = allowed_cores();
   set_instructions(target);
   set_caches(target);
-  target.ghz = to_double(cpuinfo("cpu MHz")).value_or(2000) / 1000;
+  target.ghz = max_ghz();
   return target;
 }
 
