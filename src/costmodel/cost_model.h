@@ -12,7 +12,7 @@ namespace mcc {
 
 // Numbers that describe a scheduled Func on a target. Each has a name and a sentence in features.cc; the version
 // changes when any does.
-constexpr int kFeatureVersion = 1;
+constexpr int kFeatureVersion = 2;
 std::vector<float> features(const loop::Func& scheduled, const Target& target);
 std::span<const std::string_view> feature_names();
 

@@ -48,7 +48,7 @@ Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& option
   std::vector<Task> tasks;
   std::map<std::string, int> by_key;
   for (const KernelCall& call : model.calls) {
-    Task task = make_task(call.func, options.target, 1);
+    Task task = make_task(call.func, options.target, 1, options.strict);
     const auto [found, fresh] = by_key.try_emplace(task.key, static_cast<int>(tasks.size()));
     result.of_call.push_back(found->second);
     if (fresh) tasks.push_back(std::move(task));

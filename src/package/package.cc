@@ -76,11 +76,11 @@ std::map<std::string, std::string> hash_files(const fs::path& folder) {
 
 }  // namespace
 
-std::vector<Task> model_tasks(const LoweredModel& model, const Target& target) {
+std::vector<Task> model_tasks(const LoweredModel& model, const Target& target, bool strict) {
   std::vector<Task> tasks;
   std::map<std::string, size_t> by_key;
   for (const KernelCall& call : copied_outputs(model).calls) {
-    Task task = make_task(call.func, target, 1);
+    Task task = make_task(call.func, target, 1, strict);
     const auto [found, fresh] = by_key.try_emplace(task.key, tasks.size());
     if (fresh)
       tasks.push_back(std::move(task));

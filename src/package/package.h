@@ -47,6 +47,7 @@ struct PackageOptions {
   std::string emit = "so";  // so, a, obj, exe, c
   std::string model_name;   // becomes part of symbols and file names after cleaning
   std::filesystem::path out_dir;
+  bool strict = false;                            // numerics (Task::strict)
   std::map<std::string, Trace> traces;            // task key -> trace to use; tasks not listed get default_trace
   std::map<std::string, std::string> record_ids;  // task key -> id of the record the trace came from
   ObjectCache* objects = nullptr;                 // of the same target; may be shared by several package()
@@ -59,7 +60,7 @@ struct Artifact {
 // than an artifact.
 void check_out_dir(const std::filesystem::path& out_dir);
 // The tasks of a lowered model, equal ones merged, in order of first use.
-std::vector<Task> model_tasks(const LoweredModel& model, const Target& target);
+std::vector<Task> model_tasks(const LoweredModel& model, const Target& target, bool strict = false);
 // Writes the folder whole or not at all. Byte-identical for the same inputs.
 Artifact package(const LoweredModel& model, const PackageOptions& options);
 

@@ -64,6 +64,7 @@ Builder run_rules(const Task& task, const Variant& variant) {
 std::vector<PreferredSketch> preferred_sketches(const Task& task) {
   std::vector<PreferredSketch> all;
   for (const Variant& variant : kVariants) {
+    if (task.strict && variant.winograd > 0) continue;
     Builder b;
     try {
       b = run_rules(task, variant);

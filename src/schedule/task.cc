@@ -6,16 +6,17 @@
 
 namespace mcc {
 
-Task make_task(loop::Func func, const Target& target, double weight) {
+Task make_task(loop::Func func, const Target& target, double weight, bool strict) {
   Task task;
   task.name = func.name;
   func.name = "task";
-  task.key = hash_hex(loop::print(func) + "\n" + device_key(target));
+  task.key = hash_hex(loop::print(func) + "\n" + device_key(target) + (strict ? "\nstrict" : ""));
   func.name = task.name;
   task.flops = loop::flops(func);
   task.func = std::move(func);
   task.target = target;
   task.weight = weight;
+  task.strict = strict;
   return task;
 }
 

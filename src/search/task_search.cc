@@ -20,6 +20,10 @@ constexpr double kBlindShare = 0.06;  // of a batch, chosen at random
 constexpr i64 kDescentAfter = 96;     // measurements of a task before half of a batch is coordinate descent
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+bool uses_winograd(const Trace& trace) {
+  return std::any_of(trace.begin(), trace.end(), [](const Step& step) { return step.kind == StepKind::winograd; });
+}
+
 }  // namespace
 
 // Candidates on their way to measurement: legal, distinct as programs, unmeasured, scored.
@@ -79,6 +83,7 @@ struct TaskSearch::Pool {
 
 TaskSearch::TaskSearch(Task task, Rng rng, std::vector<Trace> seeds)
     : task_(std::move(task)), rng_(rng), seeds_(std::move(seeds)), space_(sketches(task_)), best_seconds_(kInfinity) {
+  if (task_.strict) std::erase_if(seeds_, uses_winograd);
   const std::vector<Expected> expected = expected_traces(task_);
   default_ = default_trace(expected);
   for (size_t i = expected.size(); i-- > 0;) seeds_.insert(seeds_.begin(), expected[i].trace);

@@ -31,14 +31,16 @@ std::map<std::string, std::string> ids_of(const Traces& traces, const RecordStor
 
 }  // namespace
 
-Bakery::Bakery(const LoweredModel& model, Target target, std::string model_name, const std::atomic<bool>& stop)
-    : model_(model), target_(std::move(target)), name_(std::move(model_name)), stop_(stop) {}
+Bakery::Bakery(const LoweredModel& model, Target target, std::string model_name, bool strict,
+               const std::atomic<bool>& stop)
+    : model_(model), target_(std::move(target)), name_(std::move(model_name)), strict_(strict), stop_(stop) {}
 
 PackageOptions Bakery::options(const Traces& traces, const fs::path& out, const std::string& emit) {
   PackageOptions o;
   o.target = target_;
   o.emit = emit;
   o.model_name = name_;
+  o.strict = strict_;
   o.out_dir = out;
   o.traces = traces;
   o.objects = &objects_;

@@ -23,7 +23,7 @@ struct Latency {
 class Bakery {
  public:
   // `stop`: from then on nothing more is timed.
-  Bakery(const LoweredModel& model, Target target, std::string model_name, const std::atomic<bool>& stop);
+  Bakery(const LoweredModel& model, Target target, std::string model_name, bool strict, const std::atomic<bool>& stop);
 
   // The finished artifact in `out`; `log` tells the records its kernels came from.
   Artifact bake(const Traces& traces, const RecordStore& log, const std::filesystem::path& out,
@@ -45,6 +45,7 @@ class Bakery {
   const LoweredModel& model_;
   Target target_;
   std::string name_;
+  bool strict_;
   const std::atomic<bool>& stop_;
   ObjectCache objects_;
   TempDir folder_;

@@ -11,7 +11,7 @@ namespace {
 
 struct CompileArgs {
   ModelArgs model;
-  std::string target = "host", log, emit = "so", out;
+  std::string target = "host", log, emit = "so", out, numerics = "default";
   int threads = 0;
   bool json = false, quiet = false;
 };
@@ -39,6 +39,7 @@ void print_json(const CompileArgs& args, const PackageOptions& options, const Ar
                                           {"emit", options.emit},
                                           {"tasks", tasks},
                                           {"tuned_tasks", tuned},
+                                          {"numerics", args.numerics},
                                           {"seconds", seconds},
                                           {"peak_arena_bytes", artifact.arena_bytes},
                                           {"weight_bytes", artifact.weight_bytes},
@@ -55,6 +56,7 @@ bool parse(const Args& args, CompileArgs& into) {
   app.add_option("--threads", into.threads, "threads the artifact uses; default: the target's cores");
   app.add_option("--emit", into.emit, "so, a, obj, exe or c");
   app.add_option("-o,--output", into.out, "folder of the artifact; default: MODEL.mcc here");
+  add_numerics(app, into.numerics);
   app.add_flag("--json", into.json, "print one JSON object on standard output");
   app.add_flag("--quiet", into.quiet, "print nothing for people");
   return parse_command_line(app, args);
@@ -70,11 +72,12 @@ int cmd_compile(const Args& args) {
   PackageOptions options;
   options.target = target_with_threads(a.target, a.threads);
   options.emit = a.emit;
+  options.strict = a.numerics == "strict";
   options.model_name = stem;
   options.out_dir = a.out.empty() ? stem + ".mcc" : a.out;
   check_out_dir(options.out_dir);
   const LoweredModel model = compile_graph(import_onnx(a.model.file, a.model.import_options()));
-  const std::vector<Task> tasks = model_tasks(model, options.target);
+  const std::vector<Task> tasks = model_tasks(model, options.target, options.strict);
   const int tuned = take_traces(a.log, tasks, options);
   const Artifact artifact = package(model, options);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

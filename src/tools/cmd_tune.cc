@@ -25,7 +25,7 @@ std::atomic<bool> interrupted{false};
 
 struct TuneArgs {
   ModelArgs model;
-  std::string target = "host", out, log, runner, time_budget, emit = "so";
+  std::string target = "host", out, log, runner, time_budget, emit = "so", numerics = "default";
   i64 trials = 1000;
   u64 seed = 1;
   int threads = 0;
@@ -46,6 +46,7 @@ TuneArgs parse(const Args& args, bool& help) {
   app.add_option("--runner", a.runner, "local or sim; default: local where the target's programs run here, else sim");
   app.add_option("--time-budget", a.time_budget, "stop after this time, like 10m or 90s");
   app.add_option("--emit", a.emit, "so, a, obj, exe or c")->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}));
+  add_numerics(app, a.numerics);
   app.add_flag("--json", a.json, "one JSON object on standard output");
   app.add_flag("--quiet", a.quiet, "nothing on standard error but errors");
   app.add_flag("--resume", a.resume, "go on from the log (the default)");
@@ -120,7 +121,7 @@ Json summary(const TuneArgs& a, const Target& target, const Runner& runner, cons
                              {"best_ms", t.best_seconds * 1e3},
                              {"best", to_string(t.best)}});
   json["artifact"] = out.string();
-  json["numerics"] = "default";
+  json["numerics"] = a.numerics;
   json["interrupted"] = result.interrupted;
   return json;
 }
@@ -151,7 +152,8 @@ int cmd_tune(const Args& args) {
   const Target target = target_with_threads(a.target, a.threads);
   const Graph graph = import_onnx(a.model.file, a.model.import_options());
   const LoweredModel model = compile_graph(graph);
-  const std::vector<Task> tasks = model_tasks(model, target);
+  const bool strict = a.numerics == "strict";
+  const std::vector<Task> tasks = model_tasks(model, target, strict);
   const std::string name = fs::path(a.model.file).stem().string();
   if (a.out.empty()) a.out = name + "." + target.name;
   if (a.log.empty()) a.log = name + "." + target.name + ".db";
@@ -166,7 +168,7 @@ int cmd_tune(const Args& args) {
   say(fmt::format("{}: {} tasks, {} records in {}, {} runner", a.model.file, tasks.size(), log.count(), a.log,
                   runner->name()));
   signal(SIGINT, on_interrupt);
-  Bakery bakery(model, target, name, interrupted);
+  Bakery bakery(model, target, name, strict, interrupted);
   if (local) say(fmt::format("default schedules: {:.3f} ms", bakery.try_default()));
 
   TuneOptions options;

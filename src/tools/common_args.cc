@@ -68,6 +68,11 @@ ImportOptions ModelArgs::import_options() const {
   return options;
 }
 
+void add_numerics(CLI::App& app, std::string& numerics) {
+  app.add_option("--numerics", numerics, "strict: nothing rounds otherwise than the plain algorithm would")
+      ->check(CLI::IsMember({"default", "strict"}));
+}
+
 Target target_with_threads(const std::string& name, int threads) {
   Target target = find_target(name);
   if (threads < 0) fail("--threads={}: want at least 1", threads);

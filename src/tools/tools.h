@@ -33,6 +33,9 @@ struct ModelArgs {
   ImportOptions import_options() const;  // throws Error for a malformed option
 };
 
+// --numerics=default or strict (no algorithm that rounds otherwise than the direct one: no Winograd).
+void add_numerics(CLI::App& app, std::string& numerics);
+
 // The target by name or file, with --threads as its number of cores when given (> 0).
 Target target_with_threads(const std::string& name, int threads);
 

@@ -2,12 +2,13 @@
 """Outputs of compiled networks against the reference and against ONNX Runtime, as a table.
 
     compare_outputs.py MODEL.onnx... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
+                       [--logs DIR]
 
-Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task), checked by
-mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime on that
-one's inputs. The error is the largest difference relative to the output's largest magnitude; allowed are 1e-4, and 1e-3
-for networks of more than 50 kernels. Differences of ONNX Runtime below 1e-7 in absolute terms do not count: its sigmoid
-is only that good near zero.
+Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task; --logs keeps
+the tuning logs), checked by mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared
+with ONNX Runtime on that one's inputs. The error is the largest difference relative to the output's largest magnitude;
+allowed are 1e-4, and 1e-3 for networks of more than 50 kernels. Differences of ONNX Runtime below 1e-7 in absolute
+terms do not count: its sigmoid is only that good near zero.
 Exit status 1 when anything is wrong.
 """
 import argparse
@@ -80,8 +81,9 @@ def build(args, model, folder):
     if probe.returncode != 0:
         return "compile: " + last_line(probe)
     tasks = json.loads(probe.stdout)["tasks"]
+    log = (args.logs or folder) / f"{model.stem}.db"
     done = run([args.mcc / "mcc-tune"] + common
-               + [f"--trials={args.trials_per_task * tasks}", f"--log={folder / 'log.db'}", "--quiet", "--json"])
+               + [f"--trials={args.trials_per_task * tasks}", f"--log={log}", "--quiet", "--json"])
     return None if done.returncode == 0 else "tune: " + last_line(done)
 
 
@@ -123,6 +125,7 @@ def main():
     ap.add_argument("--target", default="host")
     ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--trials-per-task", type=int, default=0)
+    ap.add_argument("--logs", type=pathlib.Path)
     args = ap.parse_args()
     bad = 0
     print(f"{'model':<34} {'reference':>10} {'onnxruntime':>11} {'allowed':>8}  status", flush=True)
