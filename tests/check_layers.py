@@ -9,7 +9,7 @@ ALLOWED = {
     "quant": "graph ops", "passes": "graph loop ops quant target", "schedule": "loop graph target", "codegen": "loop graph target runtime",
     "costmodel": "loop graph target schedule", "runtime": "", "records": "schedule loop graph target",
     "measure": "loop graph target schedule codegen runtime records", "search": "schedule costmodel measure records loop graph target",
-    "package": "graph loop ops passes schedule records codegen runtime target", "report": "records schedule",
+    "package": "graph loop ops passes schedule records codegen runtime target", "report": "records schedule", "bench": "graph",
     "tools": "*",
 }
 # The outside library that only one folder may see.
