@@ -53,17 +53,6 @@ bool loads(const Expr& expr, int buffer) {
          std::ranges::any_of(expr.args, [&](const Expr& arg) { return loads(arg, buffer); });
 }
 
-std::vector<Part> split_lanes(i64 extent, i64 native) {
-  std::vector<Part> parts;
-  for (i64 begin = 0; begin < extent; begin += native) {
-    const int active = static_cast<int>(std::min(native, extent - begin));
-    int width = 1;
-    while (width < active) width *= 2;
-    parts.push_back({begin, width, active});
-  }
-  return parts;
-}
-
 ExprOp operation(StoreOp op) {
   switch (op) {
     case StoreOp::add: return ExprOp::add;
@@ -81,6 +70,17 @@ bool is_idempotent(StoreOp op) {
 }
 
 }  // namespace
+
+std::vector<Part> split_lanes(i64 extent, i64 native) {
+  std::vector<Part> parts;
+  for (i64 begin = 0; begin < extent; begin += native) {
+    const int active = static_cast<int>(std::min(native, extent - begin));
+    int width = 1;
+    while (width < active) width *= 2;
+    parts.push_back({begin, width, active});
+  }
+  return parts;
+}
 
 void Emitter::set_var(int var, VarValue value) { vars_[static_cast<size_t>(var)] = value; }
 
@@ -155,6 +155,7 @@ void Emitter::serial_loop(const Loop& l, const std::function<void()>& body) {
 
 void Emitter::loop_statement(const Loop& l) {
   if (layout_.vector_loops.contains(&l)) return vector_loop(l);
+  if (const loop::Store* s = transposable(l)) return transposed_store(l, *s);
   if (const Loop* lanes = lane_reduction(l)) return reduce_lanes(l, *lanes);
   serial_loop(l, [&] {
     enter_home(&l);
