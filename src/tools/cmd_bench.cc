@@ -49,9 +49,9 @@ std::vector<std::string> mcc_command(const std::string& command) { return {self_
 // What a model needs to be imported: its --shape, --dim and --bind options from the settings file.
 std::vector<std::string> model_options(const BenchArgs& args, const std::string& name) {
   if (args.settings.empty()) return {};
-  const Json all = Json::parse(read_file(args.settings));
+  const Json own = Json::parse(read_file(args.settings)).value(name, Json::object());
   std::vector<std::string> options;
-  for (const auto& [option, values] : all.value(name, Json::object()).items()) {
+  for (const auto& [option, values] : own.items()) {
     for (const std::string value : values) options.push_back(fmt::format("--{}={}", option, value));
   }
   return options;
@@ -176,7 +176,8 @@ void time_kernels(const BenchArgs& args, const Subject& s, const fs::path& scrat
   const fs::path file = scratch / "profile.json";
   run_mcc(s, std::min<i64>(repeats(args, s), 200), file);
   std::map<int, std::vector<double>> ms_of_step;
-  for (const Json& event : Json::parse(read_file(file)).at("traceEvents"))
+  const Json trace = Json::parse(read_file(file));
+  for (const Json& event : trace.at("traceEvents"))
     ms_of_step[event.at("args").at("step")].push_back(event.at("dur").get<double>() * 1e-3);
   const ArtifactInfo info = read_artifact(s.artifact);
   for (auto& [step, ms] : ms_of_step) {
