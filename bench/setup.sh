@@ -17,7 +17,7 @@ if [ $# -ge 2 ]; then
 else
   bash "$here/install_ort.sh" "$folder"
 fi
-cp "$here/bench_ort.mjs" "$folder/"
+cp "$here/bench_ort.mjs" "$here/ort_inputs.mjs" "$folder/"
 cp "$here/peer_onnxruntime.sh" "$folder/peer-onnxruntime"
 chmod +x "$folder/peer-onnxruntime"
 flags=(-O3 -march=native -Wall -Wextra)
