@@ -1,5 +1,7 @@
 // Stages without reduction: element by element work and movement. The axis that is contiguous in the result is
-// vectorised, several vectors at a time; the outermost loops run in parallel when the work is worth it.
+// vectorised, several vectors at a time; the outermost loops run in parallel when the work is worth it. Where vectors
+// are gathered, because a source is contiguous along another axis, that axis goes innermost: one block of rows of the
+// source is used up before the next is touched.
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
@@ -13,6 +15,16 @@ int vector_axis(const State& state, const Stage& stage) {
     best = axis;
   }
   return best;
+}
+
+// The axis along which a load that is strided along `axis` is contiguous; -1 if there is none.
+int source_axis(const State& state, const Stage& stage, int axis) {
+  for (const Load& load : loads_of(state, stage)) {
+    if (along(state, stage, load.access, axis) != Along::strided) continue;
+    for (int other : spatial_axes(stage))
+      if (along(state, stage, load.access, other) == Along::contiguous) return other;
+  }
+  return -1;
 }
 
 }  // namespace
@@ -36,13 +48,17 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   b.choice(block + " vectors", options, alternatives, best);
   std::vector<Step> order{step_of(StepKind::reorder, block)};
   std::vector<i64> counts;
-  for (const LoopSpec& loop : stage.loops) {
-    if (loop.axis == axis) continue;
-    order[0].loops.push_back(loop.name);
-    counts.push_back(axis_of(stage, loop.axis).extent);
-  }
-  order[0].loops.insert(order[0].loops.end(), {v + ".0", v + ".1", v + ".2"});
-  counts.push_back(ceil_div(extent, options[static_cast<size_t>(best)] * lanes));
+  const int source = source_axis(b.state, stage, axis);
+  const auto add_loop = [&](const std::string& name, i64 count) {
+    order[0].loops.push_back(name);
+    counts.push_back(count);
+  };
+  for (const LoopSpec& loop : stage.loops)
+    if (loop.axis != axis && loop.axis != source) add_loop(loop.name, axis_of(stage, loop.axis).extent);
+  add_loop(v + ".0", ceil_div(extent, options[static_cast<size_t>(best)] * lanes));
+  for (const LoopSpec& loop : stage.loops)
+    if (loop.axis == source) add_loop(loop.name, axis_of(stage, source).extent);
+  order[0].loops.insert(order[0].loops.end(), {v + ".1", v + ".2"});
   order.push_back(mark_step(block, v + ".1", "unroll"));
   order.push_back(mark_step(block, v + ".2", "vectorize"));
   const std::vector<std::string> loops = order[0].loops;
