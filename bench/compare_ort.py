@@ -3,9 +3,9 @@
 
     compare_ort.py MODEL.onnx... --ort-dir DIR [options]
 
-Each model is compiled (or taken from --artifacts), then mcc and ONNX Runtime run alternately, each in a process of its own, for --passes
-passes; minimum and median are kept and the ratio is mcc / ONNX Runtime (below 1: mcc is faster). The multiply-add peak and the memory
-bandwidth are measured in the same run. Run it on an otherwise idle machine.
+Each model is compiled (or taken from --artifacts), then mcc and ONNX Runtime run alternately, each in a process of its
+own, for --passes passes; minimum and median are kept and the ratio is mcc / ONNX Runtime (below 1: mcc is faster). The
+multiply-add peak and the memory bandwidth are measured in the same run. Run it on an otherwise idle machine.
 
     --ort-dir DIR     folder with node_modules/onnxruntime-node (bench/install_ort.sh DIR makes one)
     --mcc DIR         folder of the mcc programs (default build/bin)
@@ -65,14 +65,15 @@ def machine_limits():
 
 
 def time_mcc(mcc, artifact, threads, seconds):
-    first = json.loads(run([str(mcc / "mcc-run"), str(artifact), "--json", f"--threads={threads}", "--repeat=3"]))
+    command = [str(mcc / "mcc-run"), str(artifact), "--json", f"--threads={threads}"]
+    first = json.loads(run(command + ["--repeat=3"]))
     repeat = max(5, min(20000, int(seconds * 1e3 / max(first["min_ms"], 1e-3))))
-    return json.loads(run([str(mcc / "mcc-run"), str(artifact), "--json", f"--threads={threads}", f"--repeat={repeat}"]))
+    return json.loads(run(command + [f"--repeat={repeat}"]))
 
 
 def time_ort(ort_dir, model, threads, seconds):
-    out = run(["node", str(HERE / "bench_ort.mjs"), "--ort-dir", ort_dir, "--threads", str(threads), "--min-seconds", str(seconds),
-               "--min-runs", "5", str(model)] + ort_options(model.stem))
+    out = run(["node", str(HERE / "bench_ort.mjs"), "--ort-dir", ort_dir, "--threads", str(threads),
+               "--min-seconds", str(seconds), "--min-runs", "5", str(model)] + ort_options(model.stem))
     return json.loads(out.strip().splitlines()[-1])
 
 
@@ -93,8 +94,10 @@ def main():
     folder.mkdir(parents=True, exist_ok=True)
 
     limits = machine_limits()
-    print(f"one thread: {limits['fma_gflops_best']} GFLOP/s multiply-add peak (median {limits['fma_gflops_median']}), {limits['read_gbs']} GB/s read")
-    print(f"{'model':<34} {'thr':>3} {'mcc min':>9} {'median':>9} {'ort min':>9} {'median':>9} {'ratio min':>9} {'median':>7}", flush=True)
+    print(f"one thread: {limits['fma_gflops_best']} GFLOP/s multiply-add peak (median {limits['fma_gflops_median']}), "
+          f"{limits['read_gbs']} GB/s read")
+    print(f"{'model':<34} {'thr':>3} {'mcc min':>9} {'median':>9} {'ort min':>9} {'median':>9} {'ratio min':>9} "
+          f"{'median':>7}", flush=True)
     rows, failed = [], 0
     for threads in [int(t) for t in args.threads.split(",")]:
         for model in args.models:
@@ -102,7 +105,8 @@ def main():
             artifact = folder / f"{name}.{threads}"
             try:
                 log = args.logs / f"{name}.db" if args.logs else None
-                run([str(args.mcc / "mcc-compile"), str(model), "--target=host", f"--threads={threads}", "-o", str(artifact)]
+                run([str(args.mcc / "mcc-compile"), str(model), "--target=host", f"--threads={threads}",
+                     "-o", str(artifact)]
                     + ([f"--log={log}"] if log and log.exists() else []) + model_options(name))
                 mcc, ort = [], []
                 for _ in range(args.passes):
@@ -113,17 +117,20 @@ def main():
                 print(f"{name:<34} {threads:>3} {error}", flush=True)
                 continue
             row = {"model": name, "threads": threads,
-                   "mcc_min": min(r["min_ms"] for r in mcc), "mcc_median": sorted(r["median_ms"] for r in mcc)[len(mcc) // 2],
-                   "ort_min": min(r["min_ms"] for r in ort), "ort_median": sorted(r["median_ms"] for r in ort)[len(ort) // 2]}
+                   "mcc_min": min(r["min_ms"] for r in mcc),
+                   "mcc_median": sorted(r["median_ms"] for r in mcc)[len(mcc) // 2],
+                   "ort_min": min(r["min_ms"] for r in ort),
+                   "ort_median": sorted(r["median_ms"] for r in ort)[len(ort) // 2]}
             row["ratio_min"] = row["mcc_min"] / row["ort_min"]
             row["ratio_median"] = row["mcc_median"] / row["ort_median"]
             rows.append(row)
-            print(f"{name:<34} {threads:>3} {row['mcc_min']:9.4f} {row['mcc_median']:9.4f} {row['ort_min']:9.4f} {row['ort_median']:9.4f} "
-                  f"{row['ratio_min']:9.3f} {row['ratio_median']:7.3f}", flush=True)
+            print(f"{name:<34} {threads:>3} {row['mcc_min']:9.4f} {row['mcc_median']:9.4f} {row['ort_min']:9.4f} "
+                  f"{row['ort_median']:9.4f} {row['ratio_min']:9.3f} {row['ratio_median']:7.3f}", flush=True)
         mine = [r for r in rows if r["threads"] == threads]
         if mine:
             mean = {k: math.exp(sum(math.log(r[k]) for r in mine) / len(mine)) for k in ("ratio_min", "ratio_median")}
-            print(f"geometric mean over {len(mine)} models, {threads} thread(s): min {mean['ratio_min']:.3f}, median {mean['ratio_median']:.3f}", flush=True)
+            print(f"geometric mean over {len(mine)} models, {threads} thread(s): min {mean['ratio_min']:.3f}, "
+                  f"median {mean['ratio_median']:.3f}", flush=True)
     if args.json:
         args.json.write_text(json.dumps({"limits": limits, "rows": rows}, indent=1))
     return 1 if failed else 0

@@ -1,5 +1,5 @@
-// What this machine can do, measured: multiply-adds of one thread at the widest vectors it has (independent accumulators, nothing else), and
-// bytes read from memory by one thread. One JSON object on standard output.
+// What this machine can do, measured: multiply-adds of one thread at the widest vectors it has (independent
+// accumulators, nothing else), and bytes read from memory by one thread. One JSON object on standard output.
 //   cc -O2 -march=native bench/peak.c -o peak && ./peak
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,7 +34,8 @@ static void fma_burst(long n) {
   for (long i = 0; i < n; i++)
     __asm__ volatile(FMA(0) FMA(1) FMA(2) FMA(3) FMA(4) FMA(5) FMA(6) FMA(7) FMA(8) FMA(9) FMA(10) FMA(11)
 #if defined(__x86_64__)
-                     ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11");
+                     ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
+                     "xmm11");
 #else
                      ::: "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11");
 #endif
@@ -54,11 +55,13 @@ int main(void) {
   long sum = 0;
   for (int b = 0; b < 5; b++) {
     const double start = now();
-    for (size_t i = 0; i < MEMORY / sizeof(long); i += 8)
-      sum += memory[i] + memory[i + 1] + memory[i + 2] + memory[i + 3] + memory[i + 4] + memory[i + 5] + memory[i + 6] + memory[i + 7];
+    for (const long* at = memory; at < memory + MEMORY / sizeof(long); at += 8)
+      sum += at[0] + at[1] + at[2] + at[3] + at[4] + at[5] + at[6] + at[7];
     bandwidth[b] = MEMORY / (now() - start) / 1e9;
   }
   qsort(rate, BURSTS, sizeof *rate, by_value);
   qsort(bandwidth, 5, sizeof *bandwidth, by_value);
-  printf("{\"lanes\": %d, \"fma_gflops_best\": %.1f, \"fma_gflops_median\": %.1f, \"read_gbs\": %.1f, \"check\": %ld}\n", LANES, rate[BURSTS - 1], rate[BURSTS / 2], bandwidth[4], sum & 1);
+  printf("{\"lanes\": %d, \"fma_gflops_best\": %.1f, \"fma_gflops_median\": %.1f, ", LANES, rate[BURSTS - 1],
+         rate[BURSTS / 2]);
+  printf("\"read_gbs\": %.1f, \"check\": %ld}\n", bandwidth[4], sum & 1);
 }

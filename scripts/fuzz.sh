@@ -16,7 +16,7 @@ if [ ${#targets[@]} -eq 0 ]; then
 fi
 
 cmake -S . -B build-fuzz -G Ninja -DCMAKE_CXX_COMPILER=clang++-19 -DCMAKE_C_COMPILER=clang-19 -DMCC_FUZZ=ON \
-  -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_FLAGS_DEBUG="-O1 -g1" -DMCC_WERROR=OFF >/dev/null
+  -DCMAKE_BUILD_TYPE=Debug -DMCC_WERROR=OFF >/dev/null
 cmake --build build-fuzz --target "${targets[@]/#/fuzz_}"
 
 mkdir -p build-fuzz/findings

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Everything on a fresh Debian machine: installs, builds, gets a real trained model, tunes it, shows default against tuned
-# latency, verifies the artifact against the reference and runs it. Most of its time is the build.
+# Everything on a fresh Debian machine: installs, builds, gets a real trained model, tunes it, shows default against
+# tuned latency, verifies the artifact against the reference and runs it. Most of its time is the build.
 #   scripts/quickstart.sh [TRIALS]      default 400
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -24,7 +24,8 @@ else
 fi
 
 echo "quickstart: tuning, $trials trials"
-$mcc/mcc-tune "$model" "${options[@]}" --target=host --trials="$trials" --threads=1 -o "$work/out" --log="$work/log.db" --json >"$work/tune.json"
+$mcc/mcc-tune "$model" "${options[@]}" --target=host --trials="$trials" --threads=1 -o "$work/out" \
+  --log="$work/log.db" --json >"$work/tune.json"
 /usr/bin/python3 - "$work/tune.json" <<'PY'
 import json
 import sys

@@ -2,8 +2,7 @@
 //
 // A .case file starts with what it shows, in words, then has sections:
 //   --- input           the text that becomes the input file
-//   --- run             a shell command; `mcc` is the program under test, %s the input file, %t a folder of the case's
-//   own
+//   --- run             a shell command; `mcc` is the program under test, %s the input file, %t a folder of its own
 //   --- output          what it must print on standard output, with exit status 0
 // or, in place of the last:
 //   --- error           exit status 2, and each line here occurs in standard error

@@ -1,7 +1,7 @@
 // What every folder uses: the integer type, the one exception, and checks for our own bugs.
 //
-// Error rule. Bad input (a file, an option, a model we cannot handle) throws Error with one line that says what, where and
-// what to do; main() catches it once and exits with status 2. A failed job throws JobError (status 1). An expected
+// Error rule. Bad input (a file, an option, a model we cannot handle) throws Error with one line that says what, where
+// and what to do; main() catches it once and exits with status 2. A failed job throws JobError (status 1). An expected
 // failure - an illegal schedule, a crashed candidate - is a value with a reason. MCC_CHECK is for our own mistakes: it
 // throws InternalError, so that one bad candidate cannot end a tuning run.
 #pragma once
@@ -36,8 +36,8 @@ template <typename... Args>
 
 [[noreturn]] void check_failed(const char* file, int line, const char* condition);
 
-#define MCC_CHECK(condition) \
-  do {                       \
+#define MCC_CHECK(condition)                                               \
+  do {                                                                     \
     if (!(condition)) ::mcc::check_failed(__FILE__, __LINE__, #condition); \
   } while (0)
 

@@ -29,6 +29,8 @@ u64 hash64(std::string_view bytes, u64 seed) {
   return fold(fold(read_up_to_8(at, left) ^ k1 ^ state, k0), k1);
 }
 
-std::string hash_hex(std::string_view bytes) { return fmt::format("{:016x}{:016x}", hash64(bytes, 1), hash64(bytes, 2)); }
+std::string hash_hex(std::string_view bytes) {
+  return fmt::format("{:016x}{:016x}", hash64(bytes, 1), hash64(bytes, 2));
+}
 
 }  // namespace mcc

@@ -43,7 +43,7 @@ bool drain(int& fd, std::string& into) {
 
 // A program that handles Ctrl-C itself wants its children to finish; the terminal interrupts a whole process group.
 bool handles_interrupts() {
-  struct sigaction now {};
+  struct sigaction now{};
   return sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler != SIG_DFL && now.sa_handler != SIG_IGN;
 }
 

@@ -44,7 +44,8 @@ Rng Rng::fork(u64 index) const {
   return Rng(splitmix(state));
 }
 
-InputRng::InputRng(std::uint32_t seed, int input_index) : state_(seed ^ (static_cast<std::uint32_t>(input_index + 1) * 0x9E3779B9u)) {
+InputRng::InputRng(std::uint32_t seed, int input_index)
+    : state_(seed ^ (static_cast<std::uint32_t>(input_index + 1) * 0x9E3779B9u)) {
   if (state_ == 0) state_ = 0x6D2B79F5u;
   for (int i = 0; i < 8; i++) next();
 }

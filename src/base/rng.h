@@ -12,15 +12,18 @@ class Rng {
  public:
   explicit Rng(u64 seed);
   u64 next();
-  i64 below(i64 n);                      // 0..n-1, n >= 1
-  double uniform();                      // [0, 1)
-  double normal();                       // mean 0, variance 1
-  Rng fork(u64 index) const;             // an independent stream; does not change this one
+  i64 below(i64 n);           // 0..n-1, n >= 1
+  double uniform();           // [0, 1)
+  double normal();            // mean 0, variance 1
+  Rng fork(u64 index) const;  // an independent stream; does not change this one
   template <typename T>
-  const T& pick(const std::vector<T>& from) { return from[static_cast<size_t>(below(static_cast<i64>(from.size())))]; }
+  const T& pick(const std::vector<T>& from) {
+    return from[static_cast<size_t>(below(static_cast<i64>(from.size())))];
+  }
   template <typename T>
   void shuffle(std::vector<T>& items) {
-    for (i64 i = static_cast<i64>(items.size()) - 1; i > 0; i--) std::swap(items[static_cast<size_t>(i)], items[static_cast<size_t>(below(i + 1))]);
+    for (i64 i = static_cast<i64>(items.size()) - 1; i > 0; i--)
+      std::swap(items[static_cast<size_t>(i)], items[static_cast<size_t>(below(i + 1))]);
   }
 
  private:

@@ -59,9 +59,12 @@ std::string shortest(double value) {
 
 std::optional<double> to_seconds(std::string_view text) {
   double unit = 1;
-  if (text.ends_with("s")) text.remove_suffix(1);
-  else if (text.ends_with("m")) unit = 60, text.remove_suffix(1);
-  else if (text.ends_with("h")) unit = 3600, text.remove_suffix(1);
+  if (text.ends_with("s"))
+    text.remove_suffix(1);
+  else if (text.ends_with("m"))
+    unit = 60, text.remove_suffix(1);
+  else if (text.ends_with("h"))
+    unit = 3600, text.remove_suffix(1);
   const auto value = to_double(text);
   if (!value || *value < 0 || !std::isfinite(*value)) return std::nullopt;
   return *value * unit;

@@ -14,7 +14,8 @@ std::vector<std::string> split_words(std::string_view text);            // at an
 std::string_view trim(std::string_view text);
 std::optional<i64> to_i64(std::string_view text);        // the whole text or nothing
 std::optional<double> to_double(std::string_view text);  // likewise
-// A double in the fewest digits that read back to the same value; "inf", "-inf", "nan"; always with a '.', 'e' or letter.
+// A double in the fewest digits that read back to the same value; "inf", "-inf", "nan"; always with a '.', 'e' or
+// other letter.
 std::string shortest(double value);
 // Durations as people write them: "90" (seconds), "10m", "1.5h", "30s". Nothing if it is not one.
 std::optional<double> to_seconds(std::string_view text);

@@ -33,8 +33,12 @@ static inline int64_t mcc_pow(int64_t a, int64_t b) {
 }
 static inline int64_t mcc_min(int64_t a, int64_t b) { return a < b ? a : b; }
 static inline int64_t mcc_max(int64_t a, int64_t b) { return a > b ? a : b; }
-static inline int64_t mcc_shl(int64_t a, int64_t by, int64_t bits) { return by < 0 || by >= bits ? 0 : (int64_t)((uint64_t)a << by); }
-static inline int64_t mcc_shr(int64_t a, int64_t by, int64_t bits) { return by < 0 || by >= bits ? (a < 0 ? -1 : 0) : a >> by; }
+static inline int64_t mcc_shl(int64_t a, int64_t by, int64_t bits) {
+  return by < 0 || by >= bits ? 0 : (int64_t)((uint64_t)a << by);
+}
+static inline int64_t mcc_shr(int64_t a, int64_t by, int64_t bits) {
+  return by < 0 || by >= bits ? (a < 0 ? -1 : 0) : a >> by;
+}
 static inline int64_t mcc_abs(int64_t a) { return a < 0 ? mcc_sub(0, a) : a; }
 static inline int64_t mcc_sign(int64_t a) { return (a > 0) - (a < 0); }
 static inline uint64_t mcc_udiv(uint64_t a, uint64_t b) { return b == 0 ? 0 : a / b; }

@@ -8,6 +8,7 @@
 #include "codegen/c_prelude.h"
 #include "codegen/codegen.h"
 #include "codegen/layout.h"
+#include "loop/scalar.h"
 
 namespace mcc {
 
@@ -157,18 +158,6 @@ std::string float_unary(ExprOp op, DType dtype, const std::string& a) {
   return rounded(dtype, fmt::format("{}{}({})", function, wide ? "" : "f", a));
 }
 
-ExprOp operation(StoreOp op) {
-  switch (op) {
-    case StoreOp::add: return ExprOp::add;
-    case StoreOp::mul: return ExprOp::mul;
-    case StoreOp::min: return ExprOp::min;
-    case StoreOp::max: return ExprOp::max;
-    case StoreOp::logical_and: return ExprOp::logical_and;
-    case StoreOp::logical_or: return ExprOp::logical_or;
-    default: return ExprOp::bit_xor;
-  }
-}
-
 class Printer {
  public:
   Printer(const Func& func, std::string symbol)
@@ -258,7 +247,7 @@ class Printer {
   void store(const loop::Store& s, const std::string& indent, std::string& out) {
     const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
     std::string value = expression(s.value);
-    if (s.op != StoreOp::assign) value = binary(operation(s.op), dtype, load(s.buffer, s.index), value);
+    if (s.op != StoreOp::assign) value = binary(loop::operation(s.op), dtype, load(s.buffer, s.index), value);
     if (is_narrow(dtype)) value = fmt::format("mcc_to_{}({})", name(dtype), value);
     out += fmt::format("{}{} = {};\n", indent, element(s.buffer, s.index), value);
   }

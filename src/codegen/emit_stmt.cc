@@ -4,6 +4,7 @@
 
 #include "codegen/emitter.h"
 #include "loop/build.h"
+#include "loop/scalar.h"
 
 namespace mcc::codegen {
 
@@ -62,18 +63,6 @@ std::vector<Part> split_lanes(i64 extent, i64 native) {
     parts.push_back({begin, width, active});
   }
   return parts;
-}
-
-ExprOp operation(StoreOp op) {
-  switch (op) {
-    case StoreOp::add: return ExprOp::add;
-    case StoreOp::mul: return ExprOp::mul;
-    case StoreOp::min: return ExprOp::min;
-    case StoreOp::max: return ExprOp::max;
-    case StoreOp::logical_and: return ExprOp::logical_and;
-    case StoreOp::logical_or: return ExprOp::logical_or;
-    default: return ExprOp::bit_xor;
-  }
 }
 
 bool is_idempotent(StoreOp op) {
@@ -252,7 +241,7 @@ void Emitter::vector_block(const Loop& l, i64 native, Value* base, i64 extent) {
 }
 
 Value* Emitter::accumulate(StoreOp op, DType dtype, Value* old, Value* value) {
-  return arithmetic(b, isa_, operation(op), dtype, old, value, false);
+  return arithmetic(b, isa_, loop::operation(op), dtype, old, value, false);
 }
 
 // One scalar from all active lanes. Parts of equal width are combined first.

@@ -10,7 +10,8 @@
 
 namespace mcc {
 
-// Numbers that describe a scheduled Func on a target. Each has a name and a sentence in features.cc; the version changes when any does.
+// Numbers that describe a scheduled Func on a target. Each has a name and a sentence in features.cc; the version
+// changes when any does.
 constexpr int kFeatureVersion = 1;
 std::vector<float> features(const loop::Func& scheduled, const Target& target);
 std::span<const std::string_view> feature_names();
@@ -22,7 +23,7 @@ struct CostModel {
   virtual void update(const Task& task, std::span<const loop::Func> funcs, std::span<const double> seconds) = 0;
   virtual std::string name() const = 0;
 };
-std::unique_ptr<CostModel> xgb_model(u64 seed);       // gradient-boosted trees, ranking objective, grouped by task
+std::unique_ptr<CostModel> xgb_model(u64 seed);  // gradient-boosted trees, ranking objective, grouped by task
 std::unique_ptr<CostModel> random_model(u64 seed);
 
 // How well scores predicted measured seconds of one batch.

@@ -1,6 +1,6 @@
-// Features of a scheduled Func, from its nests (schedule/nest.h). Three groups: the whole program; its heaviest statement in detail; the
-// rest summed. Magnitudes enter as log2(1 + x), so that trees split on ratios. A feature is a row of the list in compute(); change
-// kFeatureVersion when a row changes.
+// Features of a scheduled Func, from its nests (schedule/nest.h). Three groups: the whole program; its heaviest
+// statement in detail; the rest summed. Magnitudes enter as log2(1 + x), so that trees split on ratios. A feature is a
+// row of the list in compute(); change kFeatureVersion when a row changes.
 #include <algorithm>
 #include <cmath>
 
@@ -38,11 +38,16 @@ AccessSummary summarize(const NestStore& nest) {
   AccessSummary s;
   const int v = nest.vector_loop();
   for (const NestAccess& a : nest.accesses) {
-    if (a.scope == loop::Scope::reg) s.reg++;
-    else if (!a.affine) s.random++;
-    else if (v < 0 || a.stride[static_cast<size_t>(v)] == 0) s.broadcast++;
-    else if (a.stride[static_cast<size_t>(v)] == 1) s.contiguous++;
-    else s.strided++;
+    if (a.scope == loop::Scope::reg)
+      s.reg++;
+    else if (!a.affine)
+      s.random++;
+    else if (v < 0 || a.stride[static_cast<size_t>(v)] == 0)
+      s.broadcast++;
+    else if (a.stride[static_cast<size_t>(v)] == 1)
+      s.contiguous++;
+    else
+      s.strided++;
   }
   return s;
 }
@@ -63,28 +68,36 @@ double outward_extent(const NestStore& nest, int k) {
 
 std::vector<Feature> compute(const loop::Func& func, const Target& target) {
   const std::vector<NestStore> nests = analyze_nests(func);
-  static const NestStore kNone = [] { NestStore n; n.accesses.resize(1); return n; }();
+  static const NestStore kNone = [] {
+    NestStore n;
+    n.accesses.resize(1);
+    return n;
+  }();
   const NestStore* main = &kNone;
   double work = 0, heaviest = -1, iterations = 0, scratch = 0;
   AnalyticTerms sum;
   for (const NestStore& nest : nests) {
     const AnalyticTerms t = analytic_terms(nest, target);
-    sum.core += t.core / t.share, sum.l2 += t.l2 / t.share, sum.l3 += t.l3 / t.share, sum.memory += t.memory, sum.loops += t.loops / t.share;
+    sum.core += t.core / t.share, sum.l2 += t.l2 / t.share, sum.l3 += t.l3 / t.share, sum.memory += t.memory,
+        sum.loops += t.loops / t.share;
     const double mine = nest.iterations() * (arithmetic(nest) + 0.01);
     work += mine, iterations += nest.iterations();
     if (mine > heaviest) heaviest = mine, main = &nest;
   }
   for (const loop::Buffer& b : func.buffers) {
-    if (b.scope == loop::Scope::temp || b.scope == loop::Scope::local) scratch += static_cast<double>(bytes({b.dtype, b.shape}));
+    if (b.scope == loop::Scope::temp || b.scope == loop::Scope::local)
+      scratch += static_cast<double>(bytes({b.dtype, b.shape}));
   }
   const AnalyticTerms terms = main == &kNone ? AnalyticTerms{} : analytic_terms(*main, target);
   const AccessSummary kinds = summarize(*main);
   const double lanes = static_cast<double>(target.lanes(main->accesses.back().element_bytes));
-  const double vector = extent_product(*main, loop::LoopKind::vectorize), unrolled = extent_product(*main, loop::LoopKind::unroll);
+  const double vector = extent_product(*main, loop::LoopKind::vectorize);
+  const double unrolled = extent_product(*main, loop::LoopKind::unroll);
   const double vectors = std::ceil(vector / lanes);
   double accumulators = vectors;
   for (size_t l = 0; l < main->loops.size(); l++) {
-    if (main->loops[l].kind == loop::LoopKind::unroll && main->accesses.back().stride[l] != 0) accumulators *= static_cast<double>(main->loops[l].extent);
+    if (main->loops[l].kind == loop::LoopKind::unroll && main->accesses.back().stride[l] != 0)
+      accumulators *= static_cast<double>(main->loops[l].extent);
   }
   const double parallel = extent_product(*main, loop::LoopKind::parallel);
   const int straight = main->straight_from();

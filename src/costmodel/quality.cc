@@ -24,8 +24,10 @@ RankQuality rank_quality(std::span<const double> scores, std::span<const double>
     for (size_t j = i + 1; j < scores.size(); j++) {
       if (seconds[i] == seconds[j] || (std::isinf(seconds[i]) && std::isinf(seconds[j]))) continue;
       pairs++;
-      if (scores[i] == scores[j]) right += 0.5;
-      else if ((seconds[i] < seconds[j]) == (scores[i] > scores[j])) right++;
+      if (scores[i] == scores[j])
+        right += 0.5;
+      else if ((seconds[i] < seconds[j]) == (scores[i] > scores[j]))
+        right++;
     }
   }
   quality.pairwise_accuracy = pairs > 0 ? right / pairs : 0;
@@ -34,7 +36,8 @@ RankQuality rank_quality(std::span<const double> scores, std::span<const double>
   const auto fastest = order_by(scores.size(), [&](size_t a, size_t b) { return seconds[a] < seconds[b]; });
   const auto chosen = order_by(scores.size(), [&](size_t a, size_t b) { return scores[a] > scores[b]; });
   size_t found = 0;
-  for (size_t i = 0; i < top; i++) found += static_cast<size_t>(std::find(chosen.begin(), chosen.begin() + static_cast<i64>(top), fastest[i]) != chosen.begin() + static_cast<i64>(top));
+  const auto end = chosen.begin() + static_cast<i64>(top);
+  for (size_t i = 0; i < top; i++) found += static_cast<size_t>(std::find(chosen.begin(), end, fastest[i]) != end);
   quality.recall_at_k = static_cast<double>(found) / static_cast<double>(top);
   return quality;
 }

@@ -1,6 +1,6 @@
-// Gradient-boosted trees with a pairwise ranking objective (XGBoost, Chen & Guestrin 2016), one group a task: what counts is the
-// order of candidates within a task, so that tasks of any size train one model. Trained anew on all data after each batch; before the first
-// it ranks by the analytic model, which is also one of the features.
+// Gradient-boosted trees with a pairwise ranking objective (XGBoost, Chen & Guestrin 2016), one group a task: what
+// counts is the order of candidates within a task, so that tasks of any size train one model. Trained anew on all data
+// after each batch; before the first it ranks by the analytic model, which is also one of the features.
 #include <xgboost/c_api.h>
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace mcc {
 namespace {
 
 constexpr int kRounds = 60;
-constexpr size_t kMaxRowsPerTask = 600;   // the latest ones: training time stays bounded in long runs
+constexpr size_t kMaxRowsPerTask = 600;  // the latest ones: training time stays bounded in long runs
 constexpr size_t kMinRows = 16;
 
 void check(int status) {
@@ -51,7 +51,8 @@ class XgbModel : public CostModel {
     std::vector<double> scores;
     if (funcs.empty()) return scores;
     if (booster_ == nullptr) {
-      for (const loop::Func& func : funcs) scores.push_back(-std::log(std::max(1e-12, analytic_seconds(func, task.target))));
+      for (const loop::Func& func : funcs)
+        scores.push_back(-std::log(std::max(1e-12, analytic_seconds(func, task.target))));
       return scores;
     }
     std::vector<float> values;
@@ -101,9 +102,15 @@ class XgbModel : public CostModel {
     drop_booster();
     const DMatrixHandle handles[] = {matrix.handle()};
     check(XGBoosterCreate(handles, 1, &booster_));
-    const std::pair<const char*, std::string> parameters[] = {
-        {"objective", "rank:pairwise"}, {"eta", "0.2"}, {"max_depth", "6"}, {"min_child_weight", "0"}, {"subsample", "0.9"},
-        {"tree_method", "hist"}, {"nthread", "1"}, {"seed", fmt::format("{}", seed_ & 0x7fffffff)}, {"verbosity", "0"}};
+    const std::pair<const char*, std::string> parameters[] = {{"objective", "rank:pairwise"},
+                                                              {"eta", "0.2"},
+                                                              {"max_depth", "6"},
+                                                              {"min_child_weight", "0"},
+                                                              {"subsample", "0.9"},
+                                                              {"tree_method", "hist"},
+                                                              {"nthread", "1"},
+                                                              {"seed", fmt::format("{}", seed_ & 0x7fffffff)},
+                                                              {"verbosity", "0"}};
     for (const auto& [key, value] : parameters) check(XGBoosterSetParam(booster_, key, value.c_str()));
     for (int round = 0; round < kRounds; round++) check(XGBoosterUpdateOneIter(booster_, round, matrix.handle()));
   }

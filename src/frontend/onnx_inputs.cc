@@ -157,6 +157,7 @@ void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Sco
     const Tensor& tensor = files.emplace(input.name, read_npy(bind->second)).first->second;
     apply_shape(input, tensor.type.shape, "--bind", named);
   }
+  int number = 0;  // counts as ONNX Runtime does: without initialised inputs
   for (Input& input : inputs) {
     for (Dim& dim : input.dims)
       if (const auto found = named.find(dim.name); dim.extent < 0 && found != named.end()) dim.extent = found->second;
@@ -170,8 +171,10 @@ void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Sco
       id = builder.graph.add_constant(input.name, number_everywhere(bind->second, type));
     } else {
       id = builder.graph.add_value(input.name, type);
+      builder.graph.values.back().number = number;
       builder.graph.inputs.push_back(id);
     }
+    if (!initialized.contains(input.name)) number++;
     if (!scope.values.emplace(input.name, id).second) fail("input '{}' is defined twice", input.name);
   }
 }

@@ -91,6 +91,11 @@ ValueId Graph::add_constant(std::string name, Tensor tensor) {
   return id;
 }
 
+int input_number(const Graph& graph, size_t input) {
+  const int number = graph.values[static_cast<size_t>(graph.inputs[input])].number;
+  return number < 0 ? static_cast<int>(input) : number;
+}
+
 std::vector<int> producers(const Graph& graph) {
   std::vector<int> result(graph.values.size(), -1);
   for (size_t n = 0; n < graph.nodes.size(); n++)

@@ -40,6 +40,7 @@ struct Value {
   std::string name;
   TensorType type;
   std::shared_ptr<const Tensor> constant;  // set: the value is known data
+  int number = -1;  // of a graph input: its place among the model file's inputs, where binding some has changed it
 };
 
 struct Node {
@@ -57,6 +58,7 @@ struct Graph {
   ValueId add_constant(std::string name, Tensor tensor);
 };
 
+int input_number(const Graph& graph, size_t input);           // place of inputs[input] among the model file's inputs
 std::vector<int> producers(const Graph& graph);               // value -> node that makes it, or -1
 std::vector<std::vector<int>> consumers(const Graph& graph);  // value -> nodes that read it, each once per use
 std::string describe(const Node& node);                       // "Conv node 'layer1.0'", for error texts

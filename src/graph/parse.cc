@@ -2,6 +2,7 @@
 // and column. `#` starts a comment. Constants given by hash are filled from a generator seeded by that hash.
 #include <algorithm>
 #include <cctype>
+#include <limits>
 #include <unordered_map>
 
 #include "base/hash.h"
@@ -89,6 +90,15 @@ class Parser {
   }
   void expect_word(std::string_view expected) {
     if (word() != expected) error(fmt::format("'{}' expected", expected));
+  }
+
+  bool accept_word(std::string_view expected) {
+    skip_space();
+    const std::string_view rest = text_.substr(at_);
+    if (!rest.starts_with(expected) || (rest.size() > expected.size() && is_name_char(rest[expected.size()])))
+      return false;
+    at_ += expected.size();
+    return true;
   }
 
   std::string string() {
@@ -189,6 +199,12 @@ class Parser {
     return tensor;
   }
 
+  int input_place() {
+    const auto value = to_i64(number_text());
+    if (!value || *value < 0 || *value > std::numeric_limits<int>::max()) error("the number of an input expected");
+    return static_cast<int>(*value);
+  }
+
   AttrValue number_list() {
     std::vector<double> reals;
     std::vector<i64> ints;
@@ -246,6 +262,7 @@ class Parser {
     const std::string kind = word();
     if (kind == "input") {
       graph_.inputs.push_back(new_value());
+      if (accept_word("number")) graph_.values.back().number = input_place();
     } else if (kind == "const") {
       const ValueId id = new_value();
       expect('=');

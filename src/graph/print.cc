@@ -110,7 +110,11 @@ std::string print(const Graph& graph, const PrintGraphOptions& options) {
   };
 
   std::string text = "graph {\n";
-  for (const ValueId v : graph.inputs) text += "  input " + typed(v) + "\n";
+  for (size_t i = 0; i < graph.inputs.size(); i++) {
+    const int number = input_number(graph, i);
+    const std::string moved = number == static_cast<int>(i) ? "" : fmt::format(" number {}", number);
+    text += "  input " + typed(graph.inputs[i]) + moved + "\n";
+  }
   for (size_t v = 0; v < graph.values.size(); v++) {
     const auto id = static_cast<ValueId>(v);
     if (graph.values[v].constant && names.contains(id))

@@ -1,6 +1,6 @@
 // Text form of a graph, and back. Example:
 //   graph resnet {
-//     input %x: f32[1,3,8,8]
+//     input %x: f32[1,3,8,8]                           (then `number 2` where its place in the model file is another)
 //     const %w: f32[4,3,3,3] = hash:9f3c...            (large constants by hash; small ones in full: [1, 2, 3])
 //     %y: f32[1,4,8,8] = Conv(%x, %w, _) {pads=[1,1,1,1], strides=[1,1]}  "layer1.0"
 //     output %y

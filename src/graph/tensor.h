@@ -27,15 +27,19 @@ struct Tensor {
   const std::byte* bytes() const { return data_.get(); }
   i64 byte_size() const { return mcc::bytes(type); }
   template <typename T>
-  std::span<T> data() { return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(size())}; }
+  std::span<T> data() {
+    return {reinterpret_cast<T*>(data_.get()), static_cast<size_t>(size())};
+  }
   template <typename T>
-  std::span<const T> data() const { return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())}; }
+  std::span<const T> data() const {
+    return {reinterpret_cast<const T*>(data_.get()), static_cast<size_t>(size())};
+  }
 
   // Element i of any type as a number; i64 and u64 beyond 2^53 lose bits in get(), never in get_int().
   double get(i64 i) const;
-  void set(i64 i, double value);    // to integers: truncated, clamped to the type's range, NaN gives 0; bool: value != 0
-  i64 get_int(i64 i) const;         // floats are truncated
-  void set_int(i64 i, i64 value);   // wraps to the type's width
+  void set(i64 i, double value);   // to integers: truncated, clamped to the type's range, NaN gives 0; bool: value != 0
+  i64 get_int(i64 i) const;        // floats are truncated
+  void set_int(i64 i, i64 value);  // wraps to the type's width
 
   Tensor clone() const;
 
@@ -53,9 +57,9 @@ std::vector<i64> to_ints(const Tensor& tensor);
 std::vector<double> to_doubles(const Tensor& tensor);
 
 struct Comparison {
-  double max_abs_error = 0;   // largest |got - want|
-  double max_abs_want = 0;    // largest finite |want|
-  i64 mismatched_special = 0; // elements where exactly one side is NaN, or infinities differ
+  double max_abs_error = 0;    // largest |got - want|
+  double max_abs_want = 0;     // largest finite |want|
+  i64 mismatched_special = 0;  // elements where exactly one side is NaN, or infinities differ
   double relative() const { return max_abs_want > 0 ? max_abs_error / max_abs_want : max_abs_error; }
 };
 Comparison compare(const Tensor& got, const Tensor& want);  // types must be equal

@@ -4,11 +4,10 @@
 // First simplify() removes loops that run once, and dimensions of extent 1 are dropped. Then neighbouring dimensions
 // (d, d+1) of buffers and pairs of loops (i, j) are merged wherever they only ever occur together:
 //  - a dimension pair may merge if every access to it is [.., i, j, ..] with a mergeable loop pair where j covers the
-//  whole
-//    of dimension d+1 (or both indices are constants);
+//    whole of dimension d+1 (or both indices are constants);
 //  - a loop pair may merge if i and j occur nowhere but side by side, always at mergeable dimension pairs, and the
-//  loops are
-//    serial and either directly nested (then the order of iterations stays) or in a nest whose loops may be reordered.
+//    loops are serial and either directly nested (then the order of iterations stays) or in a nest whose loops may be
+//    reordered.
 // Both conditions start true and are withdrawn until nothing changes. What is left falls into groups connected by
 // accesses; one group is merged at a time, until none is left.
 //
@@ -23,8 +22,7 @@ namespace mcc::loop {
 
 namespace {
 
-// --- dimensions of extent 1
-// -------------------------------------------------------------------------------------------
+// --- dimensions of extent 1 ------------------------------------------------------------------------------------------
 
 void drop_unit_indices(const Func& func, int buffer, std::vector<Expr>& index) {
   const Buffer& b = func.buffers[static_cast<size_t>(buffer)];
@@ -68,8 +66,7 @@ void drop_unit_dimensions(Func& func) {
   }
 }
 
-// --- what occurs with what
-// --------------------------------------------------------------------------------------------
+// --- what occurs with what -------------------------------------------------------------------------------------------
 
 constexpr int kUnseen = -1, kMixed = -2;  // no neighbour seen yet; different ones, or none at some place
 
@@ -193,8 +190,7 @@ void Survey::access(int buffer, const std::vector<Expr>& index) {
   }
 }
 
-// --- what may merge
-// -----------------------------------------------------------------------------------------------------
+// --- what may merge --------------------------------------------------------------------------------------------------
 
 bool loops_fit(const Survey& survey, LoopPair pair) {
   if (pair.first < 0 || pair.second < 0 || pair.first == pair.second) return false;
@@ -274,8 +270,7 @@ std::optional<Merge> next_merge(const Func& func) {
   return std::nullopt;
 }
 
-// --- merging
-// ------------------------------------------------------------------------------------------------------------
+// --- merging ---------------------------------------------------------------------------------------------------------
 
 // The outer loop of each pair takes the merged extent and the first variable; the inner one gives way to its body.
 void merge_loops(std::vector<Stmt>& body, const std::set<LoopPair>& pairs, std::map<int, i64>& pending) {

@@ -27,8 +27,7 @@ std::string print(const Func& func);
 std::string print(const Func& func, const Expr& expr);
 Func parse_func(std::string_view text);  // throws Error with line and column
 
-// --- verify.cc
-// --------------------------------------------------------------------------------------------------------
+// --- verify.cc -------------------------------------------------------------------------------------------------------
 // "" or the first thing that breaks the rules of loop.h: types, ranks, unknown variables, indices provably out of
 // bounds, stores to inputs, reg indices that do not become constants.
 std::string verify(const Func& func);

@@ -2,12 +2,12 @@
 // feature extraction, the simulator and the interpreter see.
 //
 // A Func has variables, buffers and statements. Semantics, in prose:
-//  - A statement list runs in order. Loop runs its body for var = 0 .. extent-1; extents are numbers. Loop kinds change
-//  how,
-//    never what: `parallel` iterations may run in any order on several threads, `vectorize` ones as lanes of one vector
-//    operation, `unroll` ones are written out. Therefore iterations of a parallel or vectorized loop must not depend on
-//    each other, except that a vectorized loop may accumulate into the same element (a horizontal reduction, in any
-//    order). Directly nested parallel loops form one parallel range.
+//  - A statement list runs in order. Loop runs its body for var = 0 .. extent-1; extents are numbers.
+//    Loop kinds change how, never what: `parallel` iterations may run in any order on several threads, `vectorize` ones
+//    as lanes of one vector operation, `unroll` ones are written out. Therefore iterations of a parallel or vectorized
+//    loop must not depend on each other, except that a vectorized loop may accumulate into the same element (a
+//    horizontal reduction, in any order).
+//    Directly nested parallel loops form one parallel range.
 //  - Store evaluates its value and then does buffer[index] = value, or buffer[index] = buffer[index] OP value for the
 //    accumulating ops. Floating-point accumulation may be reassociated by schedules, and a*b+c may be fused.
 //  - If runs one of two lists. Its condition has type bool.
@@ -17,8 +17,8 @@
 //  - Buffers do not overlap. A temp, local or reg buffer has no defined contents until stored to. local and reg
 //    buffers belong to one iteration of the loops that enclose all their uses.
 //  - Integer arithmetic wraps. div and mod on integers truncate as in C; division by zero gives 0 and n mod 0 gives n
-//  (stated here
-//    so that nothing is undefined); floordiv and floormod round down. Float to integer casts saturate, NaN gives 0.
+//    (stated here so that nothing is undefined); floordiv and floormod round down. Float to integer casts saturate, NaN
+//    gives 0.
 //  - min and max hand NaN on. Comparisons with NaN are false, except `ne`.
 //
 // Algorithm form. Op lowerings write each block as a perfect nest of serial loops around one Store, blocks in order. A
@@ -37,8 +37,8 @@
 namespace mcc::loop {
 
 enum class ExprOp : u8 {
-  // leaves: constant (i for ints and bool, f for floats), variable (i = index in Func::vars), load (i = buffer, args =
-  // index)
+  // leaves: constant (i for ints and bool, f for floats), variable (i = index in Func::vars),
+  // load (i = buffer, args = index)
   constant,
   var,
   load,

@@ -256,18 +256,23 @@ Scalar evaluate(ExprOp op, DType operand, Scalar a, Scalar b) {
   return {wrap(result_type(op, operand), evaluate_int(op, operand, a.i, b.i)), 0};
 }
 
-Scalar accumulate(StoreOp op, DType dtype, Scalar old, Scalar value) {
+ExprOp operation(StoreOp op) {
   switch (op) {
-    case StoreOp::assign: return value;
-    case StoreOp::add: return evaluate(ExprOp::add, dtype, old, value);
-    case StoreOp::mul: return evaluate(ExprOp::mul, dtype, old, value);
-    case StoreOp::min: return evaluate(ExprOp::min, dtype, old, value);
-    case StoreOp::max: return evaluate(ExprOp::max, dtype, old, value);
-    case StoreOp::logical_and: return evaluate(ExprOp::logical_and, dtype, old, value);
-    case StoreOp::logical_or: return evaluate(ExprOp::logical_or, dtype, old, value);
-    case StoreOp::bit_xor: return evaluate(ExprOp::bit_xor, dtype, old, value);
+    case StoreOp::assign: break;
+    case StoreOp::add: return ExprOp::add;
+    case StoreOp::mul: return ExprOp::mul;
+    case StoreOp::min: return ExprOp::min;
+    case StoreOp::max: return ExprOp::max;
+    case StoreOp::logical_and: return ExprOp::logical_and;
+    case StoreOp::logical_or: return ExprOp::logical_or;
+    case StoreOp::bit_xor: return ExprOp::bit_xor;
   }
-  return value;
+  MCC_CHECK(op != StoreOp::assign);
+  return ExprOp::add;
+}
+
+Scalar accumulate(StoreOp op, DType dtype, Scalar old, Scalar value) {
+  return op == StoreOp::assign ? value : evaluate(operation(op), dtype, old, value);
 }
 
 int arity(ExprOp op) {

@@ -21,6 +21,8 @@ Scalar convert(DType from, DType to, Scalar value);
 // op on operands of type `operand`: unary and binary operations, comparisons, logic. The result type follows from the
 // operation: bool for comparisons and logic, else `operand`.
 Scalar evaluate(ExprOp op, DType operand, Scalar a, Scalar b = {});
+// What a store combines the old element and the value with; not for StoreOp::assign.
+ExprOp operation(StoreOp op);
 // buffer element `old` OP= value
 Scalar accumulate(StoreOp op, DType dtype, Scalar old, Scalar value);
 

@@ -51,8 +51,7 @@ class Simplifier {
   const std::function<std::optional<Range>(int)>& of_var_;
 };
 
-// --- sums
-// -------------------------------------------------------------------------------------------------------------
+// --- sums ------------------------------------------------------------------------------------------------------------
 
 Sum Simplifier::sum(const Expr& e) {
   Sum s{e.dtype, 0, {}};
@@ -118,8 +117,7 @@ Sum Simplifier::product(const Expr& e) {
   return atom_of(std::move(left) * std::move(right));
 }
 
-// --- atoms
-// ------------------------------------------------------------------------------------------------------------
+// --- atoms -----------------------------------------------------------------------------------------------------------
 
 std::optional<Range> Simplifier::range_of(const Expr& e) {
   if (e.op == ExprOp::var) {
@@ -181,8 +179,7 @@ Sum Simplifier::extremum(const Expr& e) {
   return atom_of(simple);
 }
 
-// --- division
-// -----------------------------------------------------------------------------------------------------------
+// --- division --------------------------------------------------------------------------------------------------------
 
 Sum Simplifier::divide(const Expr& e) {
   Sum a = sum(e.args[0]), b = sum(e.args[1]);
@@ -248,8 +245,7 @@ Sum Simplifier::divide_by(const Expr& e, Sum a, i64 divisor, bool remainder) {
   return result;
 }
 
-// --- comparisons
-// ----------------------------------------------------------------------------------------------------------
+// --- comparisons -----------------------------------------------------------------------------------------------------
 
 Expr truth(bool value) { return const_int(value, DType::boolean); }
 
@@ -317,8 +313,7 @@ std::optional<Expr> Simplifier::equality(ExprOp op, const Sum& a, const Sum& b) 
   return binary(op, to_expr(left), to_expr(right));
 }
 
-// --- everything else
-// ---------------------------------------------------------------------------------------------------
+// --- everything else -------------------------------------------------------------------------------------------------
 
 // The same operation on simplified arguments, through the folding builders.
 Expr Simplifier::rebuilt(const Expr& e) {

@@ -50,7 +50,8 @@ std::vector<double> bench(const std::function<void()>& run, const BenchOptions& 
   const double first = timed(1);
   std::vector<double> samples;
   if (options.give_up_s > 0 && first > options.give_up_s) return {first};
-  const i64 runs = cold ? 1 : std::clamp<i64>(static_cast<i64>(options.min_sample_s / std::max(first, 1e-8)) + 1, 1, 100000);
+  const i64 runs =
+      cold ? 1 : std::clamp<i64>(static_cast<i64>(options.min_sample_s / std::max(first, 1e-8)) + 1, 1, 100000);
   for (int i = 0; i < options.repeats; i++) {
     if (cold) options.before_run();
     samples.push_back(timed(runs));

@@ -1,4 +1,5 @@
-// Timing one kernel: samples of enough runs each, cold constants where the model would find them cold, an early end for the hopeless.
+// Timing one kernel: samples of enough runs each, cold constants where the model would find them cold, an early end for
+// the hopeless.
 #pragma once
 #include <functional>
 #include <span>
@@ -11,13 +12,14 @@ namespace mcc {
 struct BenchOptions {
   int warmup_runs = 1, repeats = 5;
   double min_sample_s = 1e-3;
-  double give_up_s = 0;  // one run slower than this ends the measurement after one sample; 0: never
+  double give_up_s = 0;              // one run slower than this ends the measurement after one sample; 0: never
   std::function<void()> before_run;  // not timed; when set, each run is a sample of its own
 };
-std::vector<double> bench(const std::function<void()>& run, const BenchOptions& options);  // seconds of one run, a value for each sample
+// Seconds of one run, a value for each sample.
+std::vector<double> bench(const std::function<void()>& run, const BenchOptions& options);
 
-double now_s();            // monotonic clock
-double clock_probe();      // seconds a fixed dependent-arithmetic loop takes (about 1 ms): tells a disturbed machine
+double now_s();        // monotonic clock
+double clock_probe();  // seconds a fixed dependent-arithmetic loop takes (about 1 ms): tells a disturbed machine
 void evict(std::span<const std::byte> memory);  // out of all caches
 
 }  // namespace mcc

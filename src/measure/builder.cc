@@ -54,11 +54,13 @@ CandidateJob candidate_job(const loop::Func& func, std::string symbol, int threa
   return job;
 }
 
-Built build(const Task& task, std::span<const Trace> traces, const std::filesystem::path& folder, std::string& reference_object, int threads) {
+Built build(const Task& task, std::span<const Trace> traces, const std::filesystem::path& folder,
+            std::string& reference_object, int threads) {
   std::vector<Compiled> compiled(traces.size());
   tbb::task_arena arena(threads);
   arena.execute([&] {
-    tbb::parallel_for(size_t{0}, traces.size(), [&](size_t i) { compiled[i] = compile_one(task, traces[i], fmt::format("candidate_{}", i)); });
+    tbb::parallel_for(size_t{0}, traces.size(),
+                      [&](size_t i) { compiled[i] = compile_one(task, traces[i], fmt::format("candidate_{}", i)); });
   });
   Built built;
   built.reference = candidate_job(task.func, "reference", task.target.cores);
@@ -67,7 +69,8 @@ Built build(const Task& task, std::span<const Trace> traces, const std::filesyst
       const KernelSource source{&task.func, "reference"};
       reference_object = compile_object({&source, 1}, task.target, {.opt_level = 1});
     } catch (const std::exception& error) {
-      built.failures.assign(traces.size(), {Outcome::build_error, {}, fmt::format("the reference program: {}", error.what())});
+      built.failures.assign(traces.size(),
+                            {Outcome::build_error, {}, fmt::format("the reference program: {}", error.what())});
       built.candidates.resize(traces.size());
       return built;
     }

@@ -1,5 +1,6 @@
-// The measuring process: loads a batch's shared object, checks each candidate's output against the reference program on the same
-// data, and times it. It may crash, hang or be killed: the tuner knows from the replies so far which candidate it was.
+// The measuring process: loads a batch's shared object, checks each candidate's output against the reference program on
+// the same data, and times it. It may crash, hang or be killed: the tuner knows from the replies so far which candidate
+// it was.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -25,8 +26,10 @@ Tensor task_data(const TensorType& type, u64 seed, int param) {
   Tensor tensor(type);
   Rng rng = Rng(seed).fork(static_cast<u64>(param));
   for (i64 i = 0; i < tensor.size(); i++) {
-    if (is_float(type.dtype)) tensor.set(i, static_cast<double>(static_cast<i64>(rng.next() >> 40) - (1 << 23)) / (1 << 23));
-    else tensor.set_int(i, rng.below(2));
+    if (is_float(type.dtype))
+      tensor.set(i, static_cast<double>(static_cast<i64>(rng.next() >> 40) - (1 << 23)) / (1 << 23));
+    else
+      tensor.set_int(i, rng.below(2));
   }
   return tensor;
 }
@@ -42,9 +45,9 @@ Guarded copy_of(const Tensor& tensor, bool seal) {
 struct TaskData {
   std::string key;
   u64 seed = 0;
-  std::vector<Tensor> sources;      // by parameter; empty tensors for outputs
-  std::vector<Guarded> inputs;      // by parameter; only for Scope::input
-  std::vector<Tensor> want;         // by parameter; only for outputs
+  std::vector<Tensor> sources;  // by parameter; empty tensors for outputs
+  std::vector<Guarded> inputs;  // by parameter; only for Scope::input
+  std::vector<Tensor> want;     // by parameter; only for outputs
 };
 
 // A candidate's own memory and the argument array that its kernel takes.
@@ -63,9 +66,11 @@ struct Bound {
       }
       if (buffer.scope == loop::Scope::output) {
         owned.emplace_back(bytes({buffer.dtype, buffer.shape}));
-        std::memset(owned.back().data(), 0xff, static_cast<size_t>(owned.back().size()));  // NaN: what is not written shows
+        std::memset(owned.back().data(), 0xff,
+                    static_cast<size_t>(owned.back().size()));  // NaN: what is not written shows
       } else {
-        owned.push_back(copy_of(buffer.pack.dims.empty() ? data.sources[p] : loop::pack_constant(buffer, data.sources[p]), true));
+        owned.push_back(
+            copy_of(buffer.pack.dims.empty() ? data.sources[p] : loop::pack_constant(buffer, data.sources[p]), true));
         constants.push_back({owned.back().data(), static_cast<size_t>(owned.back().size())});
       }
       args.push_back(owned.back().data());
@@ -83,11 +88,14 @@ TaskData prepare(const Job& job, void* library) {
   TaskData data{job.task, job.seed, {}, {}, {}};
   for (size_t p = 0; p < job.reference.params.size(); p++) {
     const loop::Buffer& buffer = job.reference.params[p];
-    data.sources.push_back(buffer.scope == loop::Scope::output ? Tensor() : task_data({buffer.dtype, buffer.shape}, job.seed, static_cast<int>(p)));
+    data.sources.push_back(buffer.scope == loop::Scope::output
+                               ? Tensor()
+                               : task_data({buffer.dtype, buffer.shape}, job.seed, static_cast<int>(p)));
     data.inputs.push_back(buffer.scope == loop::Scope::input ? copy_of(data.sources.back(), true) : Guarded());
   }
   Bound bound(job.reference, data);
-  find_kernel(library, job.reference.symbol)(bound.args.data(), reinterpret_cast<char*>(bound.scratch.data()), mcc_runtime_serial());
+  find_kernel(library, job.reference.symbol)(bound.args.data(), reinterpret_cast<char*>(bound.scratch.data()),
+                                             mcc_runtime_serial());
   for (size_t p = 0; p < job.reference.params.size(); p++) {
     const loop::Buffer& buffer = job.reference.params[p];
     data.want.emplace_back();
@@ -115,9 +123,11 @@ std::string check_outputs(const CandidateJob& candidate, const Bound& bound, con
     Tensor got({buffer.dtype, data.want[p].type.shape});
     std::memcpy(got.bytes(), bound.args[p], static_cast<size_t>(got.byte_size()));
     const Comparison diff = compare(got, data.want[p]);
-    if (diff.mismatched_special > 0) return fmt::format("{}: {} elements are NaN or infinite on one side only", buffer.name, diff.mismatched_special);
+    if (diff.mismatched_special > 0)
+      return fmt::format("{}: {} elements are NaN or infinite on one side only", buffer.name, diff.mismatched_special);
     if (!(diff.relative() <= tolerance_of(buffer.dtype, tolerance)))
-      return fmt::format("{}: error {:.3g} of the largest value {:.3g}", buffer.name, diff.max_abs_error, diff.max_abs_want);
+      return fmt::format("{}: error {:.3g} of the largest value {:.3g}", buffer.name, diff.max_abs_error,
+                         diff.max_abs_want);
   }
   return "";
 }
@@ -127,7 +137,8 @@ Result measure(const Job& job, const CandidateJob& candidate, const TaskData& da
   const Bound bound(candidate, data);
   auto run = [&] { kernel(bound.args.data(), reinterpret_cast<char*>(bound.scratch.data()), rt); };
   run();
-  if (std::string why = check_outputs(candidate, bound, data, job.tolerance); !why.empty()) return {Outcome::wrong_result, {}, std::move(why)};
+  if (std::string why = check_outputs(candidate, bound, data, job.tolerance); !why.empty())
+    return {Outcome::wrong_result, {}, std::move(why)};
   BenchOptions options{job.warmup_runs, job.repeats, job.min_sample_s, job.best_seconds * job.stop_factor, nullptr};
   i64 constant_bytes = 0;
   for (const auto& constant : bound.constants) constant_bytes += static_cast<i64>(constant.size());
@@ -143,7 +154,8 @@ void say(Reply::Kind kind, Result result = {}, double clock_before = 0, double c
 }
 
 // A candidate that cannot even be set up (its scratch memory is too large, ...) costs itself alone.
-Result measure_or_why_not(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library, mcc_runtime* rt) {
+Result measure_or_why_not(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library,
+                          mcc_runtime* rt) {
   try {
     return measure(job, candidate, data, library, rt);
   } catch (const std::exception& error) {
@@ -157,7 +169,8 @@ void do_job(const Job& job, TaskData& data, mcc_runtime* rt) {
   if (data.key != job.task || data.seed != job.seed) data = prepare(job, library);
   say(Reply::Kind::reference_ready);
   const double clock_before = clock_probe();
-  for (const CandidateJob& candidate : job.candidates) say(Reply::Kind::result, measure_or_why_not(job, candidate, data, library, rt));
+  for (const CandidateJob& candidate : job.candidates)
+    say(Reply::Kind::result, measure_or_why_not(job, candidate, data, library, rt));
   const double clock_after = clock_probe();
   dlclose(library);
   say(Reply::Kind::done, {}, clock_before, clock_after);

@@ -23,7 +23,8 @@ Guarded::Guarded(i64 bytes) : size_(bytes) {
 Guarded::Guarded(Guarded&& other) noexcept { *this = std::move(other); }
 
 Guarded& Guarded::operator=(Guarded&& other) noexcept {
-  std::swap(map_, other.map_), std::swap(data_, other.data_), std::swap(size_, other.size_), std::swap(mapped_, other.mapped_);
+  std::swap(map_, other.map_), std::swap(data_, other.data_), std::swap(size_, other.size_),
+      std::swap(mapped_, other.mapped_);
   return *this;
 }
 

@@ -1,5 +1,5 @@
-// Memory that a faulty kernel cannot leave unnoticed: pages without access on both sides, the end of the data (rounded up to
-// 64 bytes) right before the second one. Read-only once sealed.
+// Memory that a faulty kernel cannot leave unnoticed: pages without access on both sides, the end of the data (rounded
+// up to 64 bytes) right before the second one. Read-only once sealed.
 #pragma once
 #include <cstddef>
 

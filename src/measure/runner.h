@@ -1,5 +1,6 @@
-// Turning traces into results. Local: builds a batch in parallel (never while timing), links it into one shared object, and
-// runs it in a child process that may crash, hang or scribble. Simulated: deterministic, from the target's numbers alone.
+// Turning traces into results. Local: builds a batch in parallel (never while timing), links it into one shared object,
+// and runs it in a child process that may crash, hang or scribble. Simulated: deterministic, from the target's numbers
+// alone.
 #pragma once
 #include <functional>
 #include <memory>
@@ -14,26 +15,29 @@ namespace mcc {
 
 struct MeasureOptions {
   int warmup_runs = 1;
-  int repeats = 5;                 // samples of one candidate; each sample runs the kernel often enough to last min_sample_s
+  int repeats = 5;  // samples of one candidate; each sample runs the kernel often enough to last min_sample_s
   double min_sample_s = 1e-3;
-  double stop_factor = 3;          // a candidate's first run slower than this times the best known ends its measurement early
-  double timeout_s = 10;           // for one candidate, all its runs
-  double tolerance = 1e-4;         // relative to the largest reference value (f32); exact for integers
+  double stop_factor = 3;   // a candidate's first run slower than this times the best known ends its measurement early
+  double timeout_s = 10;    // for one candidate, all its runs
+  double tolerance = 1e-4;  // relative to the largest reference value (f32); exact for integers
   int build_threads = 2;
-  u64 seed = 1;                    // of the input data
+  u64 seed = 1;  // of the input data
 };
 
 struct Runner {
   virtual ~Runner() = default;
-  // One result for each trace, same order. `best_seconds`: best known for this task, for early stopping (infinity if none).
+  // One result for each trace, same order. `best_seconds`: best known for this task, for early stopping (infinity if
+  // none).
   virtual std::vector<Result> run(const Task& task, std::span<const Trace> traces, double best_seconds) = 0;
   virtual std::string name() const = 0;
 };
 
 std::unique_ptr<Runner> local_runner(const MeasureOptions& options);
-std::unique_ptr<Runner> simulated_runner(u64 seed);   // analytic time with reproducible noise; checks traces by apply() and the interpreter-free checks
+// Analytic time with reproducible noise; checks traces by apply() and the checks that run nothing.
+std::unique_ptr<Runner> simulated_runner(u64 seed);
 
-// Entry point of the measuring child process (`mcc --measure-child`), talking on its standard input and output. Returns its exit status.
+// Entry point of the measuring child process (`mcc --measure-child`), talking on its standard input and output. Returns
+// its exit status.
 int measure_child_main();
 
 }  // namespace mcc

@@ -1,5 +1,5 @@
-// The simulated runner: no hardware, no compiler. Every trace is applied and checked like for a real run; its time is the analytic
-// model's, with noise that depends only on seed, task and trace, so that the same seed gives the same log.
+// The simulated runner: no hardware, no compiler. Every trace is applied and checked like for a real run; its time is
+// the analytic model's, with noise that depends only on seed, task and trace, so that the same seed gives the same log.
 #include <cmath>
 
 #include "base/hash.h"
@@ -29,10 +29,12 @@ class SimulatedRunner : public Runner {
   Result run_one(const Task& task, const Trace& trace) const {
     const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func) return {Outcome::illegal, {}, applied.why_not};
-    if (std::string why = check_scheduled(*applied.func, task.target); !why.empty()) return {Outcome::illegal, {}, std::move(why)};
+    if (std::string why = check_scheduled(*applied.func, task.target); !why.empty())
+      return {Outcome::illegal, {}, std::move(why)};
     Rng noise(hash64(task.key + "|" + to_string(trace), seed_));
     Result result;
-    for (int i = 0; i < kSamples; i++) result.seconds.push_back(analytic_seconds(*applied.func, task.target) * std::exp(kNoise * noise.normal()));
+    for (int i = 0; i < kSamples; i++)
+      result.seconds.push_back(analytic_seconds(*applied.func, task.target) * std::exp(kNoise * noise.normal()));
     return result;
   }
 

@@ -11,7 +11,10 @@ using Json = nlohmann::json;
 constexpr const char* kKinds[] = {"reference_ready", "result", "done", "failed"};
 
 Json to_json(const loop::Buffer& buffer) {
-  Json json = {{"name", buffer.name}, {"dtype", name(buffer.dtype)}, {"shape", buffer.shape}, {"scope", static_cast<int>(buffer.scope)}};
+  Json json = {{"name", buffer.name},
+               {"dtype", name(buffer.dtype)},
+               {"shape", buffer.shape},
+               {"scope", static_cast<int>(buffer.scope)}};
   if (!buffer.pack.dims.empty()) {
     Json dims = Json::array();
     for (const loop::PackDim& dim : buffer.pack.dims) dims.push_back({dim.axis, dim.scale});
@@ -64,9 +67,19 @@ auto parsed(const char* what, const std::string& line, const F& read) {
 std::string to_line(const Job& job) {
   Json candidates = Json::array();
   for (const CandidateJob& candidate : job.candidates) candidates.push_back(to_json(candidate));
-  return Json{{"task", job.task}, {"library", job.library}, {"reference", to_json(job.reference)}, {"candidates", std::move(candidates)},
-              {"threads", job.threads}, {"best", job.best_seconds}, {"warmup", job.warmup_runs}, {"repeats", job.repeats},
-              {"sample", job.min_sample_s}, {"stop", job.stop_factor}, {"tolerance", job.tolerance}, {"cold", job.cold_bytes}, {"seed", job.seed}}
+  return Json{{"task", job.task},
+              {"library", job.library},
+              {"reference", to_json(job.reference)},
+              {"candidates", std::move(candidates)},
+              {"threads", job.threads},
+              {"best", job.best_seconds},
+              {"warmup", job.warmup_runs},
+              {"repeats", job.repeats},
+              {"sample", job.min_sample_s},
+              {"stop", job.stop_factor},
+              {"tolerance", job.tolerance},
+              {"cold", job.cold_bytes},
+              {"seed", job.seed}}
       .dump();
 }
 
@@ -92,7 +105,8 @@ Job job_from_line(const std::string& line) {
 
 std::string to_line(const Reply& reply) {
   Json json = {{"kind", kKinds[static_cast<int>(reply.kind)]}};
-  if (reply.kind == Reply::Kind::result) json["outcome"] = name(reply.result.outcome), json["seconds"] = reply.result.seconds;
+  if (reply.kind == Reply::Kind::result)
+    json["outcome"] = name(reply.result.outcome), json["seconds"] = reply.result.seconds;
   if (!reply.result.note.empty()) json["note"] = reply.result.note;
   if (reply.kind == Reply::Kind::done) json["clock"] = {reply.clock_before, reply.clock_after};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -112,7 +126,8 @@ Reply reply_from_line(const std::string& line) {
       reply.result.outcome = *outcome;
       reply.result.seconds = json.at("seconds").get<std::vector<double>>();
     }
-    if (reply.kind == Reply::Kind::done) reply.clock_before = json.at("clock").at(0), reply.clock_after = json.at("clock").at(1);
+    if (reply.kind == Reply::Kind::done)
+      reply.clock_before = json.at("clock").at(0), reply.clock_after = json.at("clock").at(1);
     return reply;
   });
 }

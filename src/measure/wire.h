@@ -16,22 +16,22 @@ struct CandidateJob {
 };
 
 struct Job {
-  std::string task;            // key: the reference output is computed once for each
-  std::string library;         // shared object with all symbols
-  CandidateJob reference;      // the unscheduled program
+  std::string task;        // key: the reference output is computed once for each
+  std::string library;     // shared object with all symbols
+  CandidateJob reference;  // the unscheduled program
   std::vector<CandidateJob> candidates;
   int threads = 1;
-  double best_seconds = 0;     // known so far; 0 if none
+  double best_seconds = 0;  // known so far; 0 if none
   int warmup_runs = 1, repeats = 5;
   double min_sample_s = 1e-3, stop_factor = 3, tolerance = 1e-4;
-  i64 cold_bytes = 0;          // constants larger than this are pushed out of the caches before each run; 0: never
+  i64 cold_bytes = 0;  // constants larger than this are pushed out of the caches before each run; 0: never
   u64 seed = 1;
 };
 
 // Steps of a job that the measuring process announces, so that the tuner knows what was running when it died.
 struct Reply {
   enum class Kind : u8 { reference_ready, result, done, failed } kind = Kind::done;
-  Result result;               // of Kind::result; note of Kind::failed
+  Result result;                             // of Kind::result; note of Kind::failed
   double clock_before = 0, clock_after = 0;  // of Kind::done: seconds a fixed loop took before and after the batch
 };
 

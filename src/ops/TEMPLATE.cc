@@ -3,8 +3,7 @@
 //
 // 1. infer: output types, or fail("...") with what is wrong with this node. The caller puts the node's name before it.
 // 2. lower: a loop program in algorithm form (loop/loop.h). Keep natural ranks, one block per idea, plain loop
-// variables as
-//    store indices; compute f16 and bf16 in compute_type(). Null when a pass removes the operator first.
+//    variables as store indices; compute f16 and bf16 in compute_type(). Null when a pass removes the operator first.
 // 3. reference: the definition again, plain and slow, from the ONNX document, without a look at lower.
 // 4. a row in the family's table; how it fuses is the second field (FuseKind in op_def.h).
 // 5. a few lines in tests/instances/<family>.h: shapes, attributes, types, edge cases. The tests do the rest.

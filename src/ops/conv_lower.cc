@@ -22,23 +22,19 @@ int dilate_input(FuncBuilder& b, int x, const TensorType& type, const ConvShape&
   const Window& w = c.window;
   Shape extents(w.rank());
   for (size_t i = 0; i < extents.size(); i++) extents[i] = w.out[i] + (w.kernel[i] - 1) * w.dilations[i];
-  Shape shape = arrange(w.channels_last, Parts<i64>{c.batch, c.in_channels, extents});
-  int spread = b.temp("d", type.dtype, shape);
-  b.axes(arrange(w.channels_last, Parts<std::string>{"n", "c", axis_names("", w.rank())}));
-  b.block("dilate", shape, spread, [&](const Vars& v) {
-    Parts<Expr> at = split(w.channels_last, v);
+  const auto source = [&](std::vector<Expr>& at) {
     Expr present = loop::constant(DType::boolean, 1);
     for (size_t i = 0; i < w.rank(); i++) {
       i64 shift = (w.kernel[i] - 1) * w.dilations[i] - w.begin[i];
-      Expr q = at.at[i] - shift;
+      Expr q = at[i] - shift;
       present = present && within(q, (w.in[i] - 1) * w.strides[i] + 1, -shift, extents[i] - 1 - shift);
       if (w.strides[i] > 1)
         present = present && loop::binary(ExprOp::eq, floormod(q, w.strides[i]), loop::const_int(0));
-      at.at[i] = floordiv(q, w.strides[i]);
+      at[i] = floordiv(q, w.strides[i]);
     }
-    return loop::select(present, b.load(x, arrange(w.channels_last, at)), loop::constant(type.dtype, 0));
-  });
-  return spread;
+    return present;
+  };
+  return copy_input(b, x, type, w.channels_last, {"d", "dilate", extents, loop::constant(type.dtype, 0), source});
 }
 
 // The loops of the main nest, and how its variables name an output pixel, the channel within a group, and the group.

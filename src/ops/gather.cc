@@ -19,8 +19,7 @@ namespace {
 
 using namespace loop;
 
-// --- Gather (axis)
-// --------------------------------------------------------------------------------------------------------
+// --- Gather (axis) ---------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_gather(const Node& node, Types in) {
   i64 axis = axis_of(node, rank(in[0]), 0);
@@ -63,8 +62,7 @@ void gather(const Node& node, std::span<const Tensor* const> in, std::span<Tenso
   });
 }
 
-// --- GatherElements (axis)
-// ------------------------------------------------------------------------------------------------
+// --- GatherElements (axis) -------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_gather_elements(const Node& node, Types in) {
   i64 axis = axis_of(node, rank(in[0]), 0);
@@ -97,8 +95,7 @@ void gather_elements(const Node& node, std::span<const Tensor* const> in, std::s
   });
 }
 
-// --- GatherND (batch_dims)
-// ------------------------------------------------------------------------------------------------
+// --- GatherND (batch_dims) -------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_gather_nd(const Node& node, Types in) {
   i64 batch = node.attrs.get_int("batch_dims", 0);
@@ -143,8 +140,7 @@ void gather_nd(const Node& node, std::span<const Tensor* const> in, std::span<Te
   });
 }
 
-// --- OneHot (axis, depth): inputs indices, values = [off, on]
-// -------------------------------------------------------------------
+// --- OneHot (axis, depth): inputs indices, values = [off, on] --------------------------------------------------------
 
 std::vector<TensorType> infer_one_hot(const Node& node, Types in) {
   i64 axis = axis_of(node, rank(in[0]) + 1, -1), depth = node.attrs.get_int("depth");
@@ -180,8 +176,7 @@ void one_hot(const Node& node, std::span<const Tensor* const> in, std::span<Tens
   });
 }
 
-// --- TopK (axis, k, largest, sorted): outputs values, indices
-// ---------------------------------------------------------------------
+// --- TopK (axis, k, largest, sorted): outputs values, indices --------------------------------------------------------
 
 struct Top {
   size_t axis;

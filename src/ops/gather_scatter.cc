@@ -60,8 +60,7 @@ void combine(StoreOp op, Tensor& to, i64 i, const Tensor& updates, i64 j) {
   if (less == (op == StoreOp::min)) to.set_int(i, static_cast<i64>(update));
 }
 
-// --- ScatterElements
-// ----------------------------------------------------------------------------------------------------
+// --- ScatterElements -------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_elements(const Node& node, Types in) {
   i64 axis = axis_of(node, rank(in[0]), 0);
@@ -95,8 +94,7 @@ void scatter_elements(const Node& node, std::span<const Tensor* const> in, std::
   });
 }
 
-// --- ScatterND
-// ------------------------------------------------------------------------------------------------------------
+// --- ScatterND -------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_nd(const Node& node, Types in) {
   check_common(node, in);

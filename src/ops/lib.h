@@ -29,9 +29,8 @@ void require_same_dtype(const TensorType& a, const TensorType& b);
 bool present(Types types, size_t i);  // given, and not a missing optional one
 inline bool present(std::span<const Tensor* const> in, size_t i) { return i < in.size() && in[i]; }
 
-// --- lowering
-// --------------------------------------------------------------------------------------------------------- The type in
-// which a value of this type is computed: f32 for f16 and bf16, else itself.
+// --- lowering -------------------------------------------------------------------------------------------------------
+// The type in which a value of this type is computed: f32 for f16 and bf16, else itself.
 DType compute_type(DType dtype);
 Vars broadcast_index(const Shape& from, const Vars& to);  // aligned at the right; extents of 1 read 0
 // Parameters for all present inputs, in order, named x, y, z... by `names` (then x<i>); -1 for a missing one.
@@ -41,9 +40,8 @@ std::vector<int> add_outputs(FuncBuilder& b, Types out, const std::vector<std::s
 Expr safe_index(Expr index, i64 n);
 std::string lower_case(std::string_view text);
 
-// --- references
-// ------------------------------------------------------------------------------------------------------- Calls
-// visit(index, flat) for each index of the shape in row-major order.
+// --- references -----------------------------------------------------------------------------------------------------
+// Calls visit(index, flat) for each index of the shape in row-major order.
 template <typename Visit>
 void for_each_index(const Shape& shape, Visit visit) {
   i64 count = elements(shape);
@@ -68,7 +66,7 @@ void move_elements(const Tensor& from, Tensor& to, Source source) {
 }
 i64 wrap_index(i64 index, i64 n);  // what safe_index does
 // Does element a of x come before element b when the largest (or smallest) is sought? NaN is larger and smaller than
-// all.
+// all others.
 bool beats(const Tensor& x, i64 a, i64 b, bool largest);
 // A double as an element of the type: integers saturate and NaN gives 0, as loop programs cast.
 void set_saturated(Tensor& to, i64 i, double value);

@@ -13,8 +13,7 @@ namespace {
 
 using namespace loop;
 
-// --- Concat
-// -------------------------------------------------------------------------------------------------------------
+// --- Concat ----------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_concat(const Node& node, Types in) {
   TensorType out = in[0];
@@ -59,8 +58,7 @@ void concat(const Node& node, std::span<const Tensor* const> in, std::span<Tenso
   }
 }
 
-// --- Split
-// --------------------------------------------------------------------------------------------------------------
+// --- Split -----------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_split(const Node& node, Types in) {
   size_t axis = at(axis_of(node, rank(in[0]), 0));
@@ -105,8 +103,7 @@ void split(const Node& node, std::span<const Tensor* const> in, std::span<Tensor
   }
 }
 
-// --- Pad
-// ----------------------------------------------------------------------------------------------------------------
+// --- Pad -------------------------------------------------------------------------------------------------------------
 
 std::string pad_mode(const Node& node) {
   std::string mode = node.attrs.get_string("mode", "constant");
@@ -189,8 +186,7 @@ void pad(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> 
   });
 }
 
-// --- Trilu
-// --------------------------------------------------------------------------------------------------------------
+// --- Trilu -----------------------------------------------------------------------------------------------------------
 
 std::vector<TensorType> infer_trilu(const Node&, Types in) {
   if (rank(in[0]) < 2) fail("the input has rank {}, below 2", rank(in[0]));

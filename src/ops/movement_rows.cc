@@ -11,8 +11,7 @@ namespace {
 
 using namespace loop;
 
-// --- Reshape: attribute shape
-// -----------------------------------------------------------------------------------------
+// --- Reshape: attribute shape ----------------------------------------------------------------------------------------
 
 Shape reshaped(const Node& node, const Shape& in) {
   Shape out = node.attrs.get_ints("shape");
@@ -61,8 +60,7 @@ Index reshape_source_of(const Move& m, const Index& v) {
   return index;
 }
 
-// --- Transpose: attribute perm (reversed axes if absent)
-// -----------------------------------------------------------------
+// --- Transpose: attribute perm (reversed axes if absent) -------------------------------------------------------------
 
 std::vector<i64> perm_of(const Node& node, size_t rank) {
   std::vector<i64> reversed(rank);
@@ -89,8 +87,7 @@ std::vector<T> transpose_from(const Move& m, const std::vector<T>& v) {
   return index;
 }
 
-// --- Slice: attributes starts, ends, axes, steps
-// ---------------------------------------------------------------------------
+// --- Slice: attributes starts, ends, axes, steps ---------------------------------------------------------------------
 
 struct Cut {
   i64 start = 0, step = 1, count = 0;
@@ -136,8 +133,7 @@ std::vector<T> slice_from(const Move& m, std::vector<T> v) {
   return v;
 }
 
-// --- Expand: attribute shape; Tile: attribute repeats
-// -----------------------------------------------------------------------
+// --- Expand: attribute shape; Tile: attribute repeats ----------------------------------------------------------------
 
 Shape expanded(const Node& node, const Shape& in) {
   Shape out = node.attrs.get_ints("shape");
@@ -177,8 +173,7 @@ Index tile_source_of(const Move& m, const Index& v) {
   return index;
 }
 
-// --- DepthToSpace (blocksize, mode DCR | CRD), SpaceToDepth (blocksize)
-// -------------------------------------------------------
+// --- DepthToSpace (blocksize, mode DCR | CRD), SpaceToDepth (blocksize) ----------------------------------------------
 
 i64 block_of(const Node& node, const Shape& in) {
   i64 size = node.attrs.get_int("blocksize");
@@ -230,8 +225,7 @@ Index space_to_depth_source_of(const Move& m, const Index& v) {
   return {v[0], v[1] % m.in[1], v[2] * size + within / size, v[3] * size + within % size};
 }
 
-// --- ReverseSequence: attributes sequence_lens, batch_axis, time_axis
-// ----------------------------------------------------------
+// --- ReverseSequence: attributes sequence_lens, batch_axis, time_axis ------------------------------------------------
 
 struct Sequences {
   size_t batch, time;

@@ -66,8 +66,7 @@ void check_zero_point(Types in) {
   if (present(in, 2) && in[2].shape != in[1].shape) fail("scale and zero point differ in shape");
 }
 
-// --- QuantizeLinear: inputs x, scale, zero point?
-// --------------------------------------------------------------------------
+// --- QuantizeLinear: inputs x, scale, zero point? --------------------------------------------------------------------
 
 std::vector<TensorType> infer_quantize(const Node& node, Types in) {
   check_zero_point(in);
@@ -100,8 +99,7 @@ void quantize(const Node& node, std::span<const Tensor* const> in, std::span<Ten
   });
 }
 
-// --- DequantizeLinear: inputs x, scale, zero point?
-// --------------------------------------------------------------------------
+// --- DequantizeLinear: inputs x, scale, zero point? ------------------------------------------------------------------
 
 std::vector<TensorType> infer_dequantize(const Node& node, Types in) {
   check_zero_point(in);
@@ -133,8 +131,7 @@ void dequantize(const Node& node, std::span<const Tensor* const> in, std::span<T
   });
 }
 
-// --- DynamicQuantizeLinear: outputs y (u8), scale (f32), zero point (u8)
-// -------------------------------------------------------
+// --- DynamicQuantizeLinear: outputs y (u8), scale (f32), zero point (u8) ---------------------------------------------
 
 std::vector<TensorType> infer_dynamic(const Node&, Types in) {
   if (in[0].dtype != DType::f32) fail("takes f32, not {}", name(in[0].dtype));

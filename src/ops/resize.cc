@@ -114,8 +114,7 @@ std::vector<TensorType> infer(const Node& node, Types in) {
   return {{in[0].dtype, sizes}};
 }
 
-// --- lowering
-// -------------------------------------------------------------------------------------------------------------
+// --- lowering --------------------------------------------------------------------------------------------------------
 
 // floor((a * v + b) / d), in the smallest numbers.
 Expr floor_of(const Position& p, const Expr& v) {

@@ -120,25 +120,34 @@ Expr within(const Expr& e, i64 extent, i64 min, i64 max) {
   return low && high;
 }
 
+int copy_input(FuncBuilder& b, int x, const TensorType& type, bool channels_last, const SpatialCopy& copy) {
+  Parts<i64> parts = split(channels_last, type.shape);
+  parts.at = copy.extents;
+  const Shape shape = arrange(channels_last, parts);
+  const int buffer = b.temp(copy.buffer, type.dtype, shape);
+  b.axes(arrange(channels_last, Parts<std::string>{"n", "c", axis_names("", copy.extents.size())}));
+  b.block(copy.block, shape, buffer, [&](const Vars& v) {
+    Parts<Expr> at = split(channels_last, v);
+    const Expr present = copy.source(at.at);
+    return loop::select(present, b.load(x, arrange(channels_last, at)), copy.fill);
+  });
+  return buffer;
+}
+
 int pad_input(FuncBuilder& b, int x, const TensorType& type, const Window& w, const Expr& fill) {
-  Shape touched = touched_extents(w);
+  const Shape touched = touched_extents(w);
   bool padded = false;
   for (size_t i = 0; i < w.rank(); i++) padded |= w.begin[i] > 0 || touched[i] > w.in[i];
   if (!padded) return x;
-  Parts<i64> parts = split(w.channels_last, type.shape);
-  Shape shape = arrange(w.channels_last, Parts<i64>{parts.batch, parts.channel, touched});
-  int padded_x = b.temp("p", type.dtype, shape);
-  b.axes(arrange(w.channels_last, Parts<std::string>{"n", "c", axis_names("", w.rank())}));
-  b.block("pad", shape, padded_x, [&](const Vars& v) {
-    Parts<Expr> at = split(w.channels_last, v);
+  const auto source = [&](std::vector<Expr>& at) {
     Expr inside = loop::constant(DType::boolean, 1);
     for (size_t i = 0; i < w.rank(); i++) {
-      at.at[i] = at.at[i] - w.begin[i];
-      inside = inside && within(at.at[i], w.in[i], -w.begin[i], touched[i] - 1 - w.begin[i]);
+      at[i] = at[i] - w.begin[i];
+      inside = inside && within(at[i], w.in[i], -w.begin[i], touched[i] - 1 - w.begin[i]);
     }
-    return loop::select(inside, b.load(x, arrange(w.channels_last, at)), fill);
-  });
-  return padded_x;
+    return inside;
+  };
+  return copy_input(b, x, type, w.channels_last, {"p", "pad", touched, fill, source});
 }
 
 Vars window_index(const Window& w, const Vars& o, const Vars& k) {

@@ -52,8 +52,8 @@ bool is_channels_last(const Node& node, const char* attribute = "layout", const 
 // fit.
 Window read_window(const Node& node, const Shape& x, const Shape& kernel);
 Shape conv_extents(const Window& window);  // output extents, rounding down
-Shape pool_extents(const Window& window,
-                   bool ceil_mode);  // a ceil_mode window may overhang, but never starts in the end padding
+// A ceil_mode window may overhang, but never starts in the end padding.
+Shape pool_extents(const Window& window, bool ceil_mode);
 
 // For references. Entry p * taps + k is the flat input pixel that output pixel p meets with kernel element k, or -1 in
 // the padding.
@@ -61,6 +61,15 @@ std::vector<i64> tap_table(const Window& window, bool transposed);
 
 // For lowerings. Input extents that the windows touch, padding included.
 Shape touched_extents(const Window& window);
+// A copy of x with other spatial extents, made by a block: where source(at) holds, the element of x at `at`, which it
+// turns from a spatial index of the copy into one of x; elsewhere `fill`.
+struct SpatialCopy {
+  std::string buffer, block;
+  Shape extents;
+  Expr fill;
+  std::function<Expr(std::vector<Expr>& at)> source;
+};
+int copy_input(FuncBuilder& b, int x, const TensorType& type, bool channels_last, const SpatialCopy& copy);
 // The buffer to read through the windows at o * strides + k * dilations: x itself when nothing is padded, else a copy
 // of exactly the touched extents made by a block "pad" that puts `fill` outside the image.
 int pad_input(FuncBuilder& b, int x, const TensorType& type, const Window& window, const Expr& fill);

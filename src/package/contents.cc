@@ -30,6 +30,10 @@ std::vector<mcc_location> locations(const Contents& c, size_t call) {
   return result;
 }
 
+int tensor_number(const Graph& graph, const std::vector<ValueId>& values, size_t i) {
+  return &values == &graph.inputs ? input_number(graph, i) : static_cast<int>(i);
+}
+
 int max_args(const Contents& c) {
   size_t most = 0;
   for (const KernelCall& call : c.model.calls) most = std::max(most, call.args.size());

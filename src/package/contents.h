@@ -23,4 +23,7 @@ std::string weights_symbol(const Contents&);
 std::vector<mcc_location> locations(const Contents&, size_t call);
 int max_args(const Contents&);
 
+// The number that the tables and the manifest give values[i], of the graph's inputs or outputs: that of the model file.
+int tensor_number(const Graph& graph, const std::vector<ValueId>& values, size_t i);
+
 }  // namespace mcc

@@ -33,10 +33,11 @@ std::string tensor_tables(const Graph& graph, const std::vector<ValueId>& values
     const Shape& shape = value.type.shape;
     if (!shape.empty())
       shapes += fmt::format("static const int64_t {}_shape_{}[] = {{{}}};\n", kind, i, fmt::join(shape, ", "));
-    rows += fmt::format("  {{{}, {}, {}, {}, {}}},\n", c_string(value.name), static_cast<int>(value.type.dtype),
-                        shape.size(), shape.empty() ? "0" : fmt::format("{}_shape_{}", kind, i), bytes(value.type));
+    rows += fmt::format("  {{{}, {}, {}, {}, {}, {}}},\n", c_string(value.name), static_cast<int>(value.type.dtype),
+                        shape.size(), shape.empty() ? "0" : fmt::format("{}_shape_{}", kind, i), bytes(value.type),
+                        tensor_number(graph, values, i));
   }
-  return shapes + fmt::format("static const mcc_tensor_info {}s[] = {{\n{}  {{0, 0, 0, 0, 0}}}};\n", kind, rows);
+  return shapes + fmt::format("static const mcc_tensor_info {}s[] = {{\n{}  {{0, 0, 0, 0, 0, 0}}}};\n", kind, rows);
 }
 
 std::string step_tables(const Contents& c) {

@@ -1,8 +1,7 @@
 // The proof behind in-place kernels. With input x and output y in the same memory, the kernel stays right when
 //  1. x and y have the same shape and element size, so equal indices are equal addresses;
 //  2. y is written by one block, by plain assignment, and that block stores each element once: as many stores run as y
-//  has elements
-//     (a kernel defines all of its output, so no element can then be stored twice);
+//     has elements (a kernel defines all of its output, so no element can then be stored twice);
 //  3. every load of x, anywhere, happens in the value of such a store, at exactly the index stored to.
 // Then element i of x is read only while the one store to y[i] is evaluated, before it takes effect. Parallel and
 // vectorised iterations touch different elements, so they do not matter.

@@ -18,12 +18,13 @@ using Json = nlohmann::ordered_json;
 
 Json tensors(const Graph& graph, const std::vector<ValueId>& values) {
   Json list = Json::array();
-  for (const ValueId v : values) {
-    const Value& value = graph.values[static_cast<size_t>(v)];
+  for (size_t i = 0; i < values.size(); i++) {
+    const Value& value = graph.values[static_cast<size_t>(values[i])];
     list.push_back({{"name", value.name},
                     {"dtype", std::string(name(value.type.dtype))},
                     {"shape", value.type.shape},
-                    {"bytes", bytes(value.type)}});
+                    {"bytes", bytes(value.type)},
+                    {"number", tensor_number(graph, values, i)}});
   }
   return list;
 }

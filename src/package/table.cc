@@ -31,14 +31,15 @@ struct Image {
 i64 add_tensors(Image& image, const Graph& graph, const std::vector<ValueId>& values) {
   std::vector<mcc_tensor_info> infos;
   std::vector<std::pair<i64, i64>> names_and_shapes;
-  for (const ValueId v : values) {
-    const Value& value = graph.values[static_cast<size_t>(v)];
+  for (size_t i = 0; i < values.size(); i++) {
+    const Value& value = graph.values[static_cast<size_t>(values[i])];
     const i64 shape = image.add(value.type.shape.data(), value.type.shape.size() * sizeof(i64), 8);
     names_and_shapes.emplace_back(image.add_string(value.name), shape);
     mcc_tensor_info info{};
     info.dtype = static_cast<int32_t>(value.type.dtype);
     info.rank = static_cast<int32_t>(value.type.shape.size());
     info.bytes = bytes(value.type);
+    info.number = tensor_number(graph, values, i);
     infos.push_back(info);
   }
   const i64 at = image.add(infos.data(), infos.size() * sizeof(mcc_tensor_info), 8);

@@ -124,16 +124,11 @@ ValueId decomposed(Rewriter& rw, const Node& node) {
 }  // namespace
 
 Graph decompose(const Graph& graph) {
-  Rewriter rw(graph);
-  for (const Node& old : graph.nodes) {
-    Node node = rw.visit(old);
+  return rewrite_each(graph, [](Rewriter& rw, const Node& node, const Node&) {
     const ValueId result = decomposed(rw, node);
-    if (result == kNone)
-      rw.keep(std::move(node));
-    else
-      rw.replace(node.out[0], result);
-  }
-  return rw.finish();
+    if (result != kNone) rw.replace(node.out[0], result);
+    return result != kNone;
+  });
 }
 
 }  // namespace mcc

@@ -177,21 +177,16 @@ bool worth_folding(Rewriter& rw, const Node& node, ValueId x) { return node.op !
 }  // namespace
 
 Graph fold_batch_norm(const Graph& graph) {
-  Rewriter rw(graph);
-  for (const Node& old : graph.nodes) {
-    Node node = rw.visit(old);
+  return rewrite_each(graph, [](Rewriter& rw, const Node& node, const Node& old) {
     size_t which = 0;
     const std::optional<Affine> map = affine_of(rw, node, which);
     std::optional<ValueId> result;
     if (map && rw.uses(old.in[which]) == 1 && worth_folding(rw, node, node.in[which]))
       result = fold_into_maker(rw, node.in[which], *map);
     if (map && !result && node.op == "BatchNormalization") result = as_elementwise(rw, node.in[0], *map);
-    if (result)
-      rw.replace(node.out[0], *result);
-    else
-      rw.keep(std::move(node));
-  }
-  return rw.finish();
+    if (result) rw.replace(node.out[0], *result);
+    return result.has_value();
+  });
 }
 
 }  // namespace mcc

@@ -230,15 +230,11 @@ bool normalise_affine(Rewriter& rw, const Node& node, const Node& old) {
 }  // namespace
 
 Graph recognize(const Graph& graph) {
-  Rewriter rw(graph);
-  for (const Node& old : graph.nodes) {
-    Node node = rw.visit(old);
+  return rewrite_each(graph, [](Rewriter& rw, const Node& node, const Node& old) {
     const bool is_float_result = node.out[0] != kNone && is_float(rw.type(node.out[0]).dtype);
-    const bool done = is_float_result && (gated(rw, node) || hard_sigmoid(rw, node) || softplus(rw, node) ||
-                                          normalise(rw, node) || normalise_affine(rw, node, old));
-    if (!done) rw.keep(std::move(node));
-  }
-  return rw.finish();
+    return is_float_result && (gated(rw, node) || hard_sigmoid(rw, node) || softplus(rw, node) || normalise(rw, node) ||
+                               normalise_affine(rw, node, old));
+  });
 }
 
 }  // namespace mcc

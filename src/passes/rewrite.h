@@ -49,6 +49,18 @@ class Rewriter {
   ValueId add_value(TensorType type);
 };
 
+// The pass of one rule: rule(rewriter, node, old) says whether it has replaced the node's outputs; else the node stays.
+// `node` is the visited node, `old` the same in the old graph.
+template <typename Rule>
+Graph rewrite_each(const Graph& graph, const Rule& rule) {
+  Rewriter rw(graph);
+  for (const Node& old : graph.nodes) {
+    Node node = rw.visit(old);
+    if (!rule(rw, static_cast<const Node&>(node), old)) rw.keep(std::move(node));
+  }
+  return rw.finish();
+}
+
 std::vector<TensorType> input_types(const Graph& graph, const Node& node);  // missing_type() for kNone
 std::optional<double> splat(const Tensor* tensor);  // the value that all its elements have; nothing for null or empty
 Attrs attrs(std::initializer_list<std::pair<std::string_view, AttrValue>> items);

@@ -4,6 +4,13 @@
 
 namespace mcc {
 
+// Replaces the node by x if that has the node's type.
+inline bool become(Rewriter& rw, const Node& node, ValueId x) {
+  if (rw.type(x) != rw.type(node.out[0])) return false;
+  rw.replace(node.out[0], x);
+  return true;
+}
+
 // Each returns true when it has replaced the node's outputs; the node's inputs are in the new graph.
 bool simplify_arithmetic(Rewriter& rw, const Node& node);
 bool simplify_movement(Rewriter& rw, const Node& node);

@@ -9,13 +9,6 @@
 namespace mcc {
 namespace {
 
-// Replaces the node by x if that has the node's type.
-bool become(Rewriter& rw, const Node& node, ValueId x) {
-  if (rw.type(x) != rw.type(node.out[0])) return false;
-  rw.replace(node.out[0], x);
-  return true;
-}
-
 bool is_splat(Rewriter& rw, ValueId v, double value) { return splat(rw.constant(v)) == value; }
 
 template <typename Fn>

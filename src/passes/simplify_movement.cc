@@ -9,12 +9,6 @@
 namespace mcc {
 namespace {
 
-bool become(Rewriter& rw, const Node& node, ValueId x) {
-  if (rw.type(x) != rw.type(node.out[0])) return false;
-  rw.replace(node.out[0], x);
-  return true;
-}
-
 bool moves_nothing(Rewriter& rw, const Node& node) {
   if (rw.type(node.in[0]) != rw.type(node.out[0])) return false;
   if (node.op == "Slice") {

@@ -1,5 +1,6 @@
-// Records as values and as JSON lines. One line is one object with the keys of docs/LOG.md in a fixed order, so that the same record is
-// the same line. Seconds keep full precision. A line that is not a record says what is wrong with it.
+// Records as values and as JSON lines. One line is one object with the keys of docs/LOG.md in a fixed order, so that
+// the same record is the same line. Seconds keep full precision. A line that is not a record says what is wrong with
+// it.
 #include "records/record.h"
 
 #include <algorithm>
@@ -14,7 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 7> kOutcomes = {"ok", "illegal", "build_error", "crash", "timeout", "wrong_result", "device_lost"};
+constexpr std::array<std::string_view, 7> kOutcomes = {"ok",      "illegal",      "build_error", "crash",
+                                                       "timeout", "wrong_result", "device_lost"};
 
 template <typename T>
 T field(const Json& json, const char* key) {
@@ -87,7 +89,8 @@ Record record_from_json_line(std::string_view line) {
   record.task = field<std::string>(json, "task");
   record.task_name = field_or<std::string>(json, "task_name", "");
   record.device = field<std::string>(json, "device");
-  for (const std::string& step : field<std::vector<std::string>>(json, "trace")) record.trace.push_back(parse_step(step));
+  for (const std::string& step : field<std::vector<std::string>>(json, "trace"))
+    record.trace.push_back(parse_step(step));
   const auto outcome = outcome_from_name(field<std::string>(json, "outcome"));
   if (!outcome) fail("tuning record: unknown outcome '{}'", field<std::string>(json, "outcome"));
   record.result.outcome = *outcome;

@@ -1,4 +1,5 @@
-// The tuning log: every finished measurement, for ever. A SQLite file in write-ahead-log mode; JSON lines in and out (docs/LOG.md).
+// The tuning log: every finished measurement, for ever. A SQLite file in write-ahead-log mode; JSON lines in and out
+// (docs/LOG.md).
 #pragma once
 #include <filesystem>
 #include <map>
@@ -28,17 +29,17 @@ constexpr int kRecordVersion = 1;
 
 struct Record {
   int version = kRecordVersion;
-  std::string id;         // hash of task, trace, device, seed and number within the run: unique, and the same for the same work
-  std::string task;       // Task::key
+  std::string id;    // hash of task, trace, device, seed and number within the run: the same for the same work
+  std::string task;  // Task::key
   std::string task_name;
-  std::string device;     // device_key of the target
+  std::string device;  // device_key of the target
   Trace trace;
   Result result;
-  std::string model;      // for which model's run it was measured
+  std::string model;  // for which model's run it was measured
   u64 seed = 0;
-  i64 round = 0;          // batch number within the run
-  std::string when;       // ISO 8601 UTC; empty from the simulated runner, so that equal seeds give equal logs
-  std::string mcc;        // version of mcc that measured
+  i64 round = 0;     // batch number within the run
+  std::string when;  // ISO 8601 UTC; empty from the simulated runner, so that equal seeds give equal logs
+  std::string mcc;   // version of mcc that measured
 };
 
 std::string to_json_line(const Record& record);
@@ -54,13 +55,16 @@ class RecordStore {
   RecordStore& operator=(RecordStore&&) noexcept;
   ~RecordStore();
 
-  // All of them are on the disk when it returns (one transaction), else it throws JobError (disk full, ...) and none is. A record whose id is there already is skipped.
+  // All of them are on the disk when it returns (one transaction), else it throws JobError (disk full, ...) and none
+  // is. A record whose id is there already is skipped.
   void append(const std::vector<Record>& records);
-  std::vector<Record> all() const;                                              // in order of insertion
+  std::vector<Record> all() const;  // in order of insertion
   std::vector<Record> of_task(const std::string& task, const std::string& device) const;
-  std::vector<Record> best(const std::string& task, const std::string& device, int n) const;  // ok ones, fastest median first
+  // Ok ones, fastest median first.
+  std::vector<Record> best(const std::string& task, const std::string& device, int n) const;
   i64 count() const;
-  // Cost-model quality per round and task facts (printed func, flops), as JSON text under a key: kept beside the records.
+  // Cost-model quality per round and task facts (printed func, flops), as JSON text under a key: kept beside the
+  // records.
   void put_note(const std::string& kind, const std::string& key, const std::string& json);
   std::vector<std::pair<std::string, std::string>> notes(const std::string& kind) const;
 

@@ -50,6 +50,7 @@ typedef struct {
   int32_t rank;
   const int64_t* shape;
   int64_t bytes;
+  int64_t number; /* place among the model file's inputs or outputs; inputs bound at compile time leave gaps */
 } mcc_tensor_info;
 
 typedef void (*mcc_kernel_fn)(void* const* args, char* scratch, mcc_runtime* rt);
@@ -90,7 +91,7 @@ typedef struct mcc_model {
   int64_t weight_bytes;
 } mcc_model;
 
-#define MCC_ABI_VERSION 1
+#define MCC_ABI_VERSION 2
 enum { MCC_OK = 0, MCC_E_ARGUMENT = 1, MCC_E_ALIGNMENT = 2, MCC_E_THREADS = 3 };
 
 const mcc_model* mcc_model_get(void);

@@ -71,8 +71,7 @@ struct State {
 
 State make_state(const loop::Func& func);
 
-// --- look-ups
-// -----------------------------------------------------------------------------------------------------------
+// --- look-ups --------------------------------------------------------------------------------------------------------
 int find_stage(const State& state, const std::string& block);  // -1 if none
 int find_loop(const Stage& stage, const std::string& name);    // index in loops; -1
 int find_axis(const Stage& stage, int var);                    // index in axes; -1
@@ -90,8 +89,7 @@ struct StoreDim {
 };
 std::vector<StoreDim> store_dims(const Stage& stage);
 
-// --- edits
-// ----------------------------------------------------------------------------------------------------------------
+// --- edits -----------------------------------------------------------------------------------------------------------
 int insert_stage(State& state, int before, Stage stage);  // returns its index; hosts of other stages are renumbered
 // May the computation of stage `from` happen just before stage `to` instead? (Hazards on the buffers it reads and
 // writes.)

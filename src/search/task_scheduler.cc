@@ -6,8 +6,8 @@
 namespace mcc {
 namespace {
 
-constexpr double kTrustInPast = 0.3;   // weight of the last improvement against the optimistic outlook
-constexpr double kPeakShare = 0.9;     // no kernel gets beyond this share of the peak: what is there already has nothing to gain
+constexpr double kTrustInPast = 0.3;  // weight of the last improvement against the optimistic outlook
+constexpr double kPeakShare = 0.9;    // no kernel gets beyond this share of the peak: one there has nothing to gain
 
 double peak_flops(const Target& target, i64 element_bytes) {
   return target.ghz * 1e9 * target.fma_per_cycle * 2 * static_cast<double>(target.lanes(element_bytes)) * target.cores;
@@ -18,7 +18,8 @@ double expected_gain(const TaskSearch& search, i64 batch) {
   const double best = search.best_seconds();
   if (!std::isfinite(best)) return 0;
   const auto& history = search.history();
-  const size_t now = history.size(), before = now > static_cast<size_t>(batch) ? now - static_cast<size_t>(batch) - 1 : 0;
+  const size_t now = history.size();
+  const size_t before = now > static_cast<size_t>(batch) ? now - static_cast<size_t>(batch) - 1 : 0;
   const double earlier = std::isfinite(history[before]) ? history[before] : best;
   const double past = earlier - best;
   const double rounds = static_cast<double>(now) / static_cast<double>(batch);

@@ -85,7 +85,8 @@ Target target_from_json(std::string_view text) {
   if (has_base) {
     std::string base;
     read_field("base", json["base"], base);
-    if (base.ends_with(".json")) fail("target: \"base\" must be a known name, not a file: {}", join(target_names(), ", "));
+    if (base.ends_with(".json"))
+      fail("target: \"base\" must be a known name, not a file: {}", join(target_names(), ", "));
     target = find_target(base);
   }
   std::vector<std::string> known = {"base"}, missing;

@@ -23,7 +23,7 @@ std::vector<ArtifactInfo::Port> read_ports(const nlohmann::json& list) {
   for (const nlohmann::json& port : list) {
     const auto dtype = dtype_from_name(port.at("dtype").get<std::string>());
     if (!dtype) fail("unknown element type {}", port.at("dtype").dump());
-    ports.push_back({port.at("name"), {*dtype, port.at("shape").get<Shape>()}});
+    ports.push_back({port.at("name"), {*dtype, port.at("shape").get<Shape>()}, port.at("number")});
   }
   return ports;
 }

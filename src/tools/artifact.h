@@ -20,6 +20,7 @@ struct ArtifactInfo {
   struct Port {
     std::string name;
     TensorType type;
+    int number = 0;  // of an input: which of the documented random streams is its
   };
   std::vector<Port> inputs, outputs;
   nlohmann::json kernels;

@@ -1,5 +1,5 @@
-// mcc-log: looks into tuning logs and moves records between them. Logs are SQLite files; a name that ends in .jsonl is read and written as
-// JSON lines (docs/LOG.md).
+// mcc-log: looks into tuning logs and moves records between them. Logs are SQLite files; a name that ends in .jsonl is
+// read and written as JSON lines (docs/LOG.md).
 #include <algorithm>
 #include <fstream>
 #include <iostream>
@@ -40,13 +40,15 @@ void write_jsonl(const std::string& file, const std::vector<Record>& records) {
   file == "-" ? void(std::cout << text) : write_file(file, text);
 }
 
-std::string ms(const Record& r) { return r.result.seconds.empty() ? "-" : fmt::format("{:.4f} ms", r.result.median() * 1e3); }
+std::string ms(const Record& r) {
+  return r.result.seconds.empty() ? "-" : fmt::format("{:.4f} ms", r.result.median() * 1e3);
+}
 
 int show(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     for (const Record& r : read_records(file))
-      fmt::print("{} {:<13} {:>12}  {:<40} {}{}\n", r.id.substr(0, 8), name(r.result.outcome), ms(r), r.task_name, to_string(r.trace),
-                 r.result.note.empty() ? "" : "  (" + r.result.note + ")");
+      fmt::print("{} {:<13} {:>12}  {:<40} {}{}\n", r.id.substr(0, 8), name(r.result.outcome), ms(r), r.task_name,
+                 to_string(r.trace), r.result.note.empty() ? "" : "  (" + r.result.note + ")");
   }
   return 0;
 }
@@ -64,7 +66,8 @@ std::map<std::string, Record> best_of(const std::vector<Record>& records) {
 
 int best(const std::vector<std::string>& files) {
   for (const std::string& file : files) {
-    for (const auto& [key, r] : best_of(read_records(file))) fmt::print("{} {:>12}  {:<40} {}\n", r.task.substr(0, 8), ms(r), r.task_name, to_string(r.trace));
+    for (const auto& [key, r] : best_of(read_records(file)))
+      fmt::print("{} {:>12}  {:<40} {}\n", r.task.substr(0, 8), ms(r), r.task_name, to_string(r.trace));
   }
   return 0;
 }
@@ -77,7 +80,8 @@ Json stats_of(const std::string& file) {
     outcomes[std::string(name(r.result.outcome))]++, tasks[r.task]++;
     if (!r.result.note.empty()) notes[r.result.note.substr(0, 60)]++;
   }
-  Json json = {{"file", file}, {"records", records.size()}, {"tasks", tasks.size()}, {"outcomes", outcomes}, {"reasons", notes}};
+  Json json = {
+      {"file", file}, {"records", records.size()}, {"tasks", tasks.size()}, {"outcomes", outcomes}, {"reasons", notes}};
   if (is_jsonl(file)) return json;
   double accuracy = 0, recall = 0, rounds = 0;
   for (const auto& [key, text] : RecordStore::open(file, RecordStore::Mode::read_only).notes("quality")) {
@@ -85,7 +89,8 @@ Json stats_of(const std::string& file) {
     if (!note.is_object()) continue;
     accuracy += note.value("pairwise_accuracy", 0.0), recall += note.value("recall", 0.0), rounds++;
   }
-  if (rounds > 0) json["cost_model"] = {{"rounds", rounds}, {"pairwise_accuracy", accuracy / rounds}, {"recall", recall / rounds}};
+  if (rounds > 0)
+    json["cost_model"] = {{"rounds", rounds}, {"pairwise_accuracy", accuracy / rounds}, {"recall", recall / rounds}};
   return json;
 }
 
@@ -94,12 +99,14 @@ int stats(const std::vector<std::string>& files, bool as_json) {
   for (const std::string& file : files) all.push_back(stats_of(file));
   if (as_json) return std::cout << Json{{"logs", all}}.dump() << "\n", 0;
   for (const Json& log : all) {
-    fmt::print("{}: {} records of {} tasks\n", log["file"].get<std::string>(), log["records"].dump(), log["tasks"].dump());
+    fmt::print("{}: {} records of {} tasks\n", log["file"].get<std::string>(), log["records"].dump(),
+               log["tasks"].dump());
     for (const auto& [outcome, n] : log["outcomes"].items()) fmt::print("  {:<14}{}\n", outcome, n.dump());
     for (const auto& [reason, n] : log["reasons"].items()) fmt::print("    {:>6}  {}\n", n.dump(), reason);
     if (log.contains("cost_model"))
-      fmt::print("  cost model on the next batch, mean of {} rounds: pairwise accuracy {:.3f}, recall {:.3f}\n", log["cost_model"]["rounds"].dump(),
-                 log["cost_model"]["pairwise_accuracy"].get<double>(), log["cost_model"]["recall"].get<double>());
+      fmt::print("  cost model on the next batch, mean of {} rounds: pairwise accuracy {:.3f}, recall {:.3f}\n",
+                 log["cost_model"]["rounds"].dump(), log["cost_model"]["pairwise_accuracy"].get<double>(),
+                 log["cost_model"]["recall"].get<double>());
   }
   return 0;
 }
@@ -130,7 +137,8 @@ int prune(const std::vector<std::string>& files, const std::string& output, i64 
   }
   std::vector<Record> kept;
   for (auto& [key, list] : by_task) {
-    std::stable_sort(list.begin(), list.end(), [](const Record& a, const Record& b) { return a.result.median() < b.result.median(); });
+    std::stable_sort(list.begin(), list.end(),
+                     [](const Record& a, const Record& b) { return a.result.median() < b.result.median(); });
     list.resize(std::min(list.size(), static_cast<size_t>(keep)));
     kept.insert(kept.end(), list.begin(), list.end());
   }
@@ -142,15 +150,22 @@ int prune(const std::vector<std::string>& files, const std::string& output, i64 
 }  // namespace
 
 int cmd_log(const Args& args) {
-  CLI::App app("Shows, merges, exports and imports tuning logs. Files that end in .jsonl are JSON lines, all others SQLite logs.", args[0]);
+  CLI::App app(
+      "Shows, merges, exports and imports tuning logs. Files that end in .jsonl are JSON lines, all others SQLite "
+      "logs.",
+      args[0]);
   std::vector<std::string> files;
   std::string output;
   i64 keep = 3;
   bool json = false;
-  const std::pair<const char*, const char*> commands[] = {{"show", "every record, a line each"}, {"best", "the fastest record of each task"},
-                                                          {"stats", "counts by outcome and reason, cost-model quality"},
-                                                          {"merge", "all records of FILE... into -o FILE"}, {"export", "FILE... as JSON lines to -o FILE.jsonl (default: standard output)"},
-                                                          {"import", "JSON lines FILE... into the log -o FILE"}, {"prune", "only the fastest --keep records of each task, to -o FILE"}};
+  const std::pair<const char*, const char*> commands[] = {
+      {"show", "every record, a line each"},
+      {"best", "the fastest record of each task"},
+      {"stats", "counts by outcome and reason, cost-model quality"},
+      {"merge", "all records of FILE... into -o FILE"},
+      {"export", "FILE... as JSON lines to -o FILE.jsonl (default: standard output)"},
+      {"import", "JSON lines FILE... into the log -o FILE"},
+      {"prune", "only the fastest --keep records of each task, to -o FILE"}};
   for (const auto& [name, help] : commands) {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->add_option("FILE", files, "tuning logs")->required();

@@ -1,6 +1,6 @@
 // mcc-opt: every stage of the compiler alone, from text to text. Tests are written with it, and so are bug reports:
-//   mcc-opt loop --collapse f.loop | mcc-opt apply --trace="split relu a [8]" /dev/stdin | mcc-opt codegen --asm
-//   /dev/stdin
+//   mcc-opt loop --collapse f.loop | mcc-opt apply --trace="split relu a [8]" /dev/stdin |
+//     mcc-opt codegen --asm /dev/stdin
 #include <cstdio>
 
 #include "base/file.h"

@@ -58,10 +58,9 @@ Tensor read_input(const std::string& file, DType dtype) {
 
 std::vector<Tensor> make_inputs(const RunArgs& args, const ArtifactInfo& info) {
   std::vector<Tensor> tensors;
-  for (size_t i = 0; i < info.inputs.size(); i++) {
-    const ArtifactInfo::Port& port = info.inputs[i];
+  for (const ArtifactInfo::Port& port : info.inputs) {
     const std::string file = input_file(args, port.name);
-    tensors.push_back(file.empty() ? random_input(port.type, port.name, static_cast<int>(i), args.seed)
+    tensors.push_back(file.empty() ? random_input(port.type, port.name, port.number, args.seed)
                                    : read_input(file, port.type.dtype));
     if (tensors.back().type != port.type)
       fail("{}: is {}, input {} is {}", file, to_string(tensors.back().type), port.name, to_string(port.type));

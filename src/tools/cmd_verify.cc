@@ -85,8 +85,8 @@ int cmd_verify(const Args& args) {
   const ArtifactInfo info = read_artifact(a.artifact);
   const Graph graph = import_as_compiled(a, info);
   std::vector<Tensor> inputs;
-  for (size_t i = 0; i < info.inputs.size(); i++)
-    inputs.push_back(random_input(info.inputs[i].type, info.inputs[i].name, static_cast<int>(i), a.seed));
+  for (const ArtifactInfo::Port& port : info.inputs)
+    inputs.push_back(random_input(port.type, port.name, port.number, a.seed));
   const std::vector<Tensor> got =
       run_once(info, inputs, a.threads > 0 ? std::min(a.threads, info.threads) : info.threads);
   return report(a, got, evaluate(graph, inputs), info) ? 0 : 1;

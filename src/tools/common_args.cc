@@ -45,7 +45,8 @@ void ModelArgs::add_to(CLI::App& app) {
   app.add_option("MODEL", file, "the model, an ONNX file")->required();
   app.add_option("--shape", shapes, "INPUT:1x3x224x224, the shape of an input with free dimensions (repeatable)");
   app.add_option("--dim", dims, "NAME=N, the value of a named free dimension (repeatable)");
-  app.add_option("--bind", binds, "INPUT=VALUE, makes an input a constant: a number for all elements, or a .npy file (repeatable)");
+  app.add_option("--bind", binds,
+                 "INPUT=VALUE, makes an input a constant: a number for all elements, or a .npy file (repeatable)");
 }
 
 ImportOptions ModelArgs::import_options() const {

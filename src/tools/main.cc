@@ -32,7 +32,8 @@ constexpr Command kCommands[] = {
 };
 
 int cmd_targets(const Args& args) {
-  CLI::App app("Lists the known targets; --json=NAME prints one as JSON, a start for a board of your own.", "mcc-targets");
+  CLI::App app("Lists the known targets; --json=NAME prints one as JSON, a start for a board of your own.",
+               "mcc-targets");
   std::string name;
   app.add_option("--json", name, "print this target as JSON");
   if (!parse_command_line(app, args)) return 0;

@@ -64,8 +64,9 @@ void ProgressView::print_line(const Progress& p) {
   if (p.trials == last_trials_) return;
   last_trials_ = p.trials;
   const std::string task = p.current_task >= 0 ? p.tasks[static_cast<size_t>(p.current_task)].name : "start";
-  fmt::print(stderr, "trials {}/{}  model {}  {:.1f} trials/s  left {}  failed: {}  [{}]\n", p.trials, p.trials_total, latency(run_seconds(p)),
-             p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, remaining(p), failures(p), task);
+  fmt::print(stderr, "trials {}/{}  model {}  {:.1f} trials/s  left {}  failed: {}  [{}]\n", p.trials, p.trials_total,
+             latency(run_seconds(p)), p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, remaining(p),
+             failures(p), task);
 }
 
 void ProgressView::draw_table(const Progress& p) {
@@ -77,21 +78,28 @@ void ProgressView::draw_table(const Progress& p) {
     return p.tasks[a].weight * p.tasks[a].best_seconds > p.tasks[b].weight * p.tasks[b].best_seconds;
   });
   const size_t rows = std::min(order.size(), static_cast<size_t>(terminal_rows() - 6));
-  out += fmt::format("{:<46} {:>4} {:>7} {:>12} {:>12} {:>7} {:>8}\n", "task", "x", "trials", "default", "best", "gain", "GFLOP/s");
+  out += fmt::format("{:<46} {:>4} {:>7} {:>12} {:>12} {:>7} {:>8}\n", "task", "x", "trials", "default", "best", "gain",
+                     "GFLOP/s");
   int lines = 1;
   for (size_t r = 0; r < rows; r++, lines++) {
     const TaskProgress& t = p.tasks[order[r]];
     const bool current = static_cast<int>(order[r]) == p.current_task;
-    out += fmt::format("{}{:<45.45} {:>4} {:>7} {:>12} {:>12} {:>6} {:>8}\n", current ? ">" : " ", t.name, t.weight, t.trials, latency(t.default_seconds), latency(t.best_seconds),
-                       t.best_seconds > 0 && t.default_seconds > 0 ? fmt::format("{:.2f}x", t.default_seconds / t.best_seconds) : "-",
-                       t.best_seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(t.flops) / t.best_seconds / 1e9) : "-");
+    out += fmt::format(
+        "{}{:<45.45} {:>4} {:>7} {:>12} {:>12} {:>6} {:>8}\n", current ? ">" : " ", t.name, t.weight, t.trials,
+        latency(t.default_seconds), latency(t.best_seconds),
+        t.best_seconds > 0 && t.default_seconds > 0 ? fmt::format("{:.2f}x", t.default_seconds / t.best_seconds) : "-",
+        t.best_seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(t.flops) / t.best_seconds / 1e9) : "-");
   }
   if (rows < order.size()) out += fmt::format(" ... and {} more\n", order.size() - rows), lines++;
-  const double share = p.trials_total > 0 ? std::min(1.0, static_cast<double>(p.trials) / static_cast<double>(p.trials_total)) : 1;
+  const double share =
+      p.trials_total > 0 ? std::min(1.0, static_cast<double>(p.trials) / static_cast<double>(p.trials_total)) : 1;
   const int filled = static_cast<int>(share * kBarWidth);
-  out += fmt::format("[{}{}] {}/{} trials  {:.1f}/s  {} so far, {} left\n", std::string(static_cast<size_t>(filled), '#'), std::string(static_cast<size_t>(kBarWidth - filled), '.'),
-                     p.trials, p.trials_total, p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, duration(p.seconds), remaining(p));
-  out += fmt::format("model {}   failed: {}   cost model: pairs {:.2f}, recall {:.2f}\n", latency(run_seconds(p)), failures(p), p.last_round.pairwise_accuracy, p.last_round.recall_at_k);
+  out +=
+      fmt::format("[{}{}] {}/{} trials  {:.1f}/s  {} so far, {} left\n", std::string(static_cast<size_t>(filled), '#'),
+                  std::string(static_cast<size_t>(kBarWidth - filled), '.'), p.trials, p.trials_total,
+                  p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, duration(p.seconds), remaining(p));
+  out += fmt::format("model {}   failed: {}   cost model: pairs {:.2f}, recall {:.2f}\n", latency(run_seconds(p)),
+                     failures(p), p.last_round.pairwise_accuracy, p.last_round.recall_at_k);
   lines += 2;
   lines_drawn_ = lines;
   fmt::print(stderr, "{}", out);

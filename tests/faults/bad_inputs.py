@@ -1,16 +1,18 @@
 #!/usr/bin/python3
-"""Bad files, bad options, full disks: exit status 2 or 1 with exactly one clear line; no crash, no hang, nothing half-written.
+"""Bad files, bad options, full disks: exit status 2 or 1 with exactly one clear line; no crash, nothing half-written.
 
     bad_inputs.py [--bin=DIR] [--full] [--seed=S] [--keep=DIR]
 
-Mutations of an ONNX file (cut short, bits flipped, bytes overwritten, a part doubled or left out) may still be a model that compiles: then the
-compile must succeed.  With --keep, models that fail a check are kept in that folder.
+Mutations of an ONNX file (cut short, bits flipped, bytes overwritten, a part doubled or left out) may still be a model
+that compiles: then the compile must succeed.  With --keep, models that fail a check are kept in that folder.
 """
 import concurrent.futures
+import contextlib
 import pathlib
 import random
 import resource
 import shutil
+import sqlite3
 import subprocess
 import tempfile
 
@@ -61,7 +63,8 @@ def mutations(checks, args, folder, count):
         files[-1].write_bytes(mutate(data, rng))
 
     def compile_one(file):
-        return run(args.bin / "mcc-compile", file, *shape, "--target=x86-64-v3", "-o", file.with_suffix(".out"), "--quiet", limit=LIMIT_S * SLACK)
+        return run(args.bin / "mcc-compile", file, *shape, "--target=x86-64-v3", "-o", file.with_suffix(".out"),
+                   "--quiet", limit=LIMIT_S * SLACK)
 
     compiled = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
@@ -69,9 +72,11 @@ def mutations(checks, args, folder, count):
             out = file.with_suffix(".out")
             if done.status == 0:
                 compiled += 1
-                ok = checks.check((out / "manifest.json").is_file() and not done.err, f"{file.name}: status 0, but no artifact or a complaint: {done}")
+                ok = checks.check((out / "manifest.json").is_file() and not done.err,
+                                  f"{file.name}: status 0, but no artifact or a complaint: {done}")
             else:
-                ok = refused(checks, file.name, done, (1, 2)) and checks.check(not out.exists(), f"{file.name}: refused, yet {out.name} is there")
+                ok = refused(checks, file.name, done, (1, 2))
+                ok = checks.check(not out.exists(), f"{file.name}: refused, yet {out.name} is there") and ok
             if not ok and args.keep:
                 shutil.copy(file, args.keep)
     checks.check(not [n for n in tree(folder) if ".mcc-stage" in n], "mutations: temporary folders were left behind")
@@ -108,20 +113,26 @@ def bad_models(checks, args, folder):
         ("bind a missing file", [good, "--shape=x:1x3x12x12", "--bind=x=none.npy"]),
     ]
     for what, words in cases:
-        for tool, more in (("mcc-compile", ["--quiet"]), ("mcc-tune", ["--quiet", "--trials=8", "--runner=sim", f"--log={folder / 'never.db'}"])):
+        for tool, more in (("mcc-compile", ["--quiet"]),
+                           ("mcc-tune", ["--quiet", "--trials=8", "--runner=sim", f"--log={folder / 'never.db'}"])):
             done = run(args.bin / tool, *words, "--target=host", "-o", folder / "never", *more, limit=LIMIT_S)
             refused(checks, f"{tool}, {what}", done)
-    checks.check(not (folder / "never").exists() and not (folder / "never.db").exists(), "a refused model left an artifact or a log")
+    checks.check(not (folder / "never").exists() and not (folder / "never.db").exists(),
+                 "a refused model left an artifact or a log")
 
 
 def bad_options(checks, args, folder):
     shape = small_model(folder / "good.onnx")
     good = [folder / "good.onnx", *shape, "--quiet", "-o", folder / "never"]
-    for name, text in (("notjson.json", "{"), ("list.json", "[]"), ("unknown.json", '{"base": "host", "colour": 3}'), ("wrong.json", '{"base": "host", "cores": "two"}'),
-                       ("few.json", '{"name": "x"}'), ("base.json", '{"base": "nothing"}'), ("zero.json", '{"base": "host", "vector_bytes": 0}'),
-                       ("minus.json", '{"base": "host", "cores": -4}'), ("triple.json", '{"base": "host", "triple": "z80-none"}')):
+    for name, text in (("notjson.json", "{"), ("list.json", "[]"), ("unknown.json", '{"base": "host", "colour": 3}'),
+                       ("wrong.json", '{"base": "host", "cores": "two"}'),
+                       ("few.json", '{"name": "x"}'), ("base.json", '{"base": "nothing"}'),
+                       ("zero.json", '{"base": "host", "vector_bytes": 0}'),
+                       ("minus.json", '{"base": "host", "cores": -4}'),
+                       ("triple.json", '{"base": "host", "triple": "z80-none"}')):
         (folder / name).write_text(text)
-        refused(checks, f"--target={name}", run(args.bin / "mcc-compile", *good, f"--target={folder / name}", limit=LIMIT_S))
+        refused(checks, f"--target={name}",
+                run(args.bin / "mcc-compile", *good, f"--target={folder / name}", limit=LIMIT_S))
     sim = ["--runner=sim", "--trials=8", f"--log={folder / 'never.db'}"]
     cases = [
         ("unknown target", "mcc-compile", [*good, "--target=commodore64"]),
@@ -132,7 +143,8 @@ def bad_options(checks, args, folder):
         ("minus threads", "mcc-compile", [*good, "--threads=-1"]),
         ("no threads", "mcc-tune", [*good, *sim, "--threads=0"]),
         ("unknown runner", "mcc-tune", [*good, "--trials=8", "--runner=oracle", f"--log={folder / 'never.db'}"]),
-        ("local runner for a board", "mcc-tune", [*good, "--trials=8", "--runner=local", "--target=rpi4", f"--log={folder / 'never.db'}"]),
+        ("local runner for a board", "mcc-tune",
+         [*good, "--trials=8", "--runner=local", "--target=rpi4", f"--log={folder / 'never.db'}"]),
         ("no trials", "mcc-tune", [*good, "--runner=sim", "--trials=0"]),
         ("trials in words", "mcc-tune", [*good, "--runner=sim", "--trials=many"]),
         ("bad time", "mcc-tune", [*good, *sim, "--time-budget=soon"]),
@@ -145,7 +157,8 @@ def bad_options(checks, args, folder):
     ]
     for what, tool, words in cases:
         refused(checks, f"{tool}, {what}", run(args.bin / tool, *words, limit=LIMIT_S))
-    checks.check(not (folder / "never").exists() and not (folder / "never.db").exists(), "bad options left an artifact or a log")
+    checks.check(not (folder / "never").exists() and not (folder / "never.db").exists(),
+                 "bad options left an artifact or a log")
 
 
 def bad_logs(checks, args, folder):
@@ -155,20 +168,27 @@ def bad_logs(checks, args, folder):
     (folder / "bad.jsonl").write_text('{"v":1,"id":"a"}\n')
     (folder / "junk.jsonl").write_text("hello\n")
     (folder / "newer.jsonl").write_text('{"v":99,"id":"a"}\n')
-    subprocess.run(["python3", "-c", f"import sqlite3; c = sqlite3.connect({str(folder / 'other.db')!r}); c.execute('create table t (a)'); c.commit()"], check=True)
-    tune = [args.bin / "mcc-tune", folder / "good.onnx", *shape, "--runner=sim", "--trials=16", "--quiet", "-o", folder / "out"]
+    with contextlib.closing(sqlite3.connect(folder / "other.db")) as other:
+        other.execute("create table t (a)")
+        other.commit()
+    tune = [args.bin / "mcc-tune", folder / "good.onnx", *shape, "--runner=sim", "--trials=16", "--quiet", "-o",
+            folder / "out"]
     for log in ("text.db", "other.db"):
         refused(checks, f"mcc-tune, log {log}", run(*tune, f"--log={folder / log}", limit=LIMIT_S))
     for log in ("text.db", "other.db", "empty.db", "none.db", "."):
-        refused(checks, f"mcc-compile, log {log}", run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--quiet", "-o", folder / "out", f"--log={folder / log}", limit=LIMIT_S))
+        refused(checks, f"mcc-compile, log {log}",
+                run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--quiet", "-o", folder / "out",
+                    f"--log={folder / log}", limit=LIMIT_S))
         refused(checks, f"mcc-log show {log}", run(args.bin / "mcc-log", "show", folder / log, limit=LIMIT_S))
     for log in ("bad.jsonl", "junk.jsonl", "newer.jsonl", "none.jsonl"):
-        refused(checks, f"mcc-log import {log}", run(args.bin / "mcc-log", "import", folder / log, "-o", folder / "made.db", limit=LIMIT_S))
+        refused(checks, f"mcc-log import {log}",
+                run(args.bin / "mcc-log", "import", folder / log, "-o", folder / "made.db", limit=LIMIT_S))
     refused(checks, "mcc-tune, log is a folder", run(*tune, f"--log={folder}", limit=LIMIT_S))
     refused(checks, "mcc-tune, log below a file", run(*tune, f"--log={folder / 'text.db' / 'log.db'}", limit=LIMIT_S))
     refused(checks, "mcc-tune, log in /proc", run(*tune, "--log=/proc/log.db", limit=LIMIT_S))
     refused(checks, "mcc-log merge without -o", run(args.bin / "mcc-log", "merge", folder / "empty.db", limit=LIMIT_S))
-    checks.check(not (folder / "out").exists() and not (folder / "made.db").exists(), "a bad log gave an artifact or another log")
+    checks.check(not (folder / "out").exists() and not (folder / "made.db").exists(),
+                 "a bad log gave an artifact or another log")
     done = run(*tune, f"--log={folder / 'log.db'}", limit=60)
     checks.check(done.status == 0, f"a good log: {done}")
     data = bytearray((folder / "log.db").read_bytes())
@@ -181,7 +201,8 @@ def bad_logs(checks, args, folder):
         log = folder / f"damaged{i}.db"
         log.write_bytes(damaged[: rng.randrange(len(damaged))] if i % 3 == 0 else damaged)
         done = run(args.bin / "mcc-log", "export", log, limit=LIMIT_S)
-        checks.check(done.status in (0, 1, 2) and len(done.err.splitlines()) == (done.status != 0), f"mcc-log export of a damaged log: {done}")
+        checks.check(done.status in (0, 1, 2) and len(done.err.splitlines()) == (done.status != 0),
+                     f"mcc-log export of a damaged log: {done}")
 
 
 def bad_places(checks, args, folder):
@@ -191,7 +212,8 @@ def bad_places(checks, args, folder):
     (folder / "mine" / "thesis.txt").write_text("years of work\n")
     for out in ("file", "file/out", "none/out", "mine", "/proc/out", "/proc/self/fd/out"):
         where = out if out.startswith("/") else folder / out
-        for tool, more in (("mcc-compile", []), ("mcc-tune", ["--runner=sim", "--trials=8", f"--log={folder / 'log.db'}"])):
+        for tool, more in (("mcc-compile", []),
+                           ("mcc-tune", ["--runner=sim", "--trials=8", f"--log={folder / 'log.db'}"])):
             before = tree(folder)
             done = run(args.bin / tool, folder / "good.onnx", *shape, "--quiet", "-o", where, *more, limit=LIMIT_S)
             refused(checks, f"{tool} -o {out}", done)
@@ -220,15 +242,19 @@ def bad_tensors(checks, args, folder):
     (folder / "long.npy").write_bytes(data + b"more")
     (folder / "empty.npy").write_bytes(b"")
     (folder / "text.npy").write_text("1 2 3\n")
-    (folder / "huge.npy").write_bytes(data.replace(b"(1, 3, 12, 12)", b"(1, 9999999999, 12, 12)".ljust(14))[: len(data)])
+    huge = data.replace(b"(1, 3, 12, 12)", b"(1, 9999999999, 12, 12)")
+    (folder / "huge.npy").write_bytes(huge[: len(data)])
     (folder / "minus.npy").write_bytes(data.replace(b"(1, 3, 12, 12), }", b"(1, -3, 12, 12), }"))
     run_it = [args.bin / "mcc-run", out, "--repeat=1"]
     done = run(*run_it, f"--input=x={folder / 'good.npy'}")
     checks.check(done.status == 0, f"a good input: {done}")
-    for name in ("wrong_shape", "wrong_rank", "wrong_type", "objects", "big_endian", "cut", "cut_header", "empty", "text", "huge", "minus", "none"):
+    for name in ("wrong_shape", "wrong_rank", "wrong_type", "objects", "big_endian", "cut", "cut_header", "empty",
+                 "text", "huge", "minus", "none"):
         refused(checks, f"mcc-run, {name}.npy", run(*run_it, f"--input=x={folder / name}.npy", limit=LIMIT_S))
-    for what, words in (("unknown input", [f"--input=z={folder / 'good.npy'}"]), ("no file", ["--input=x"]), ("folder", [f"--input=x={folder}"]),
-                        ("output below a file", [f"--output={folder / 'good.npy' / 'o'}"]), ("no repeats", ["--repeat=0"]), ("too many threads", ["--threads=4096"]),
+    for what, words in (("unknown input", [f"--input=z={folder / 'good.npy'}"]), ("no file", ["--input=x"]),
+                        ("folder", [f"--input=x={folder}"]),
+                        ("output below a file", [f"--output={folder / 'good.npy' / 'o'}"]),
+                        ("no repeats", ["--repeat=0"]), ("too many threads", ["--threads=4096"]),
                         ("profile in no folder", [f"--profile={folder / 'none' / 'p.json'}"])):
         refused(checks, f"mcc-run, {what}", run(*run_it, *words, limit=LIMIT_S))
     rng = random.Random(args.seed)
@@ -238,7 +264,8 @@ def bad_tensors(checks, args, folder):
             mutant[rng.randrange(128)] ^= 1 << rng.randrange(8)
         (folder / "mutant.npy").write_bytes(mutant)
         done = run(*run_it, f"--input=x={folder / 'mutant.npy'}", limit=LIMIT_S)
-        checks.check(done.status == 0 or done.status == 2 and len(done.err.splitlines()) == 1, f"npy mutant {i}: {done}")
+        checks.check(done.status == 0 or done.status == 2 and len(done.err.splitlines()) == 1,
+                     f"npy mutant {i}: {done}")
     bad_artifacts(checks, args, folder, out)
 
 
@@ -246,7 +273,8 @@ def bad_artifacts(checks, args, folder, out):
     """mcc-run and mcc-verify on folders that are no artifact, or a damaged one."""
     manifest = (out / "manifest.json").read_text()
     (folder / "nothing").mkdir()
-    cases = {"no_so": None, "no_json": "", "half_json": manifest[: len(manifest) // 2], "list": "[]", "empty_object": "{}", "elsewhere": manifest.replace("model.so", "none.so")}
+    cases = {"no_so": None, "no_json": "", "half_json": manifest[: len(manifest) // 2], "list": "[]",
+             "empty_object": "{}", "elsewhere": manifest.replace("model.so", "none.so")}
     for name, text in cases.items():
         shutil.copytree(out, folder / name)
         if text is None:
@@ -257,18 +285,21 @@ def bad_artifacts(checks, args, folder, out):
     (folder / "text_so" / "model.so").write_text("no shared object\n")
     for name in [*cases, "text_so", "nothing", "never_made", "good.onnx"]:
         refused(checks, f"mcc-run on {name}", run(args.bin / "mcc-run", folder / name, limit=LIMIT_S))
-        refused(checks, f"mcc-verify on {name}", run(args.bin / "mcc-verify", folder / "good.onnx", folder / name, limit=LIMIT_S))
+        refused(checks, f"mcc-verify on {name}",
+                run(args.bin / "mcc-verify", folder / "good.onnx", folder / name, limit=LIMIT_S))
 
 
 def mounted(folder, kib):
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(folder)], capture_output=True, text=True)
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(folder)], capture_output=True,
+                          text=True)
     return done.returncode == 0
 
 
 def full_disks(checks, args, folder):
-    """A log and an artifact on a disk without room: a tiny tmpfs where this user may mount one, and a limit on file sizes in any case."""
+    """A log and an artifact without room: a limit on file sizes, and a tiny tmpfs where this user may mount one."""
     shape = small_model(folder / "good.onnx")
-    tune = [args.bin / "mcc-tune", folder / "good.onnx", *shape, "--target=host", "--runner=sim", "--quiet", "--trials=400"]
+    tune = [args.bin / "mcc-tune", folder / "good.onnx", *shape, "--target=host", "--runner=sim", "--quiet",
+            "--trials=400"]
 
     def small_files():
         resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))
@@ -276,7 +307,8 @@ def full_disks(checks, args, folder):
     done = run(*tune, f"--log={folder / 'limited.db'}", "-o", folder / "limited", preexec_fn=small_files)
     refused(checks, "log beyond the file size limit", done, (1, 2))
     checks.check(not (folder / "limited").exists(), "an artifact in spite of a failed log")
-    checks.check(run(args.bin / "mcc-log", "stats", folder / "limited.db").status == 0, "the log does not open after the file size limit struck")
+    checks.check(run(args.bin / "mcc-log", "stats", folder / "limited.db").status == 0,
+                 "the log does not open after the file size limit struck")
     disk = folder / "disk"
     disk.mkdir()
     for kib in (8, 64, 160):
@@ -286,13 +318,15 @@ def full_disks(checks, args, folder):
         try:
             done = run(*tune, f"--log={disk / 'log.db'}", "-o", folder / f"out{kib}")
             refused(checks, f"log on a disk of {kib} KiB", done, (1, 2))
-            checks.check(not (folder / f"out{kib}").exists(), f"an artifact in spite of a failed log on a disk of {kib} KiB")
+            checks.check(not (folder / f"out{kib}").exists(),
+                         f"an artifact in spite of a failed log on a disk of {kib} KiB")
             if kib > 8:
                 done = run(args.bin / "mcc-log", "export", disk / "log.db")
                 checks.check(done.status == 0, f"the log does not open after its disk was full: {done}")
             done = run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--quiet", "-o", disk / "out")
             refused(checks, f"artifact on a full disk of {kib} KiB", done, (1, 2))
-            checks.check([n for n in tree(disk) if not n.startswith("log.db")] == [], f"left on the full disk: {tree(disk)}")
+            checks.check([n for n in tree(disk) if not n.startswith("log.db")] == [],
+                         f"left on the full disk: {tree(disk)}")
         finally:
             subprocess.run(["umount", str(disk)], check=True)
     read_only_disk(checks, args, folder, disk)
@@ -306,21 +340,29 @@ def read_only_disk(checks, args, folder, disk):
     try:
         tune = [args.bin / "mcc-tune", folder / "good.onnx", *shape, "--runner=sim", "--quiet"]
         done = run(*tune, "--trials=16", f"--log={disk / 'log 100%?.db'}", "-o", folder / "tuned")
-        checks.check(done.status == 0 and tree(disk) == ["log 100%?.db"], f"tuning onto a small disk: {done} {tree(disk)}")
+        checks.check(done.status == 0 and tree(disk) == ["log 100%?.db"],
+                     f"tuning onto a small disk: {done} {tree(disk)}")
         subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
-        compiled = run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--json", f"--log={disk / 'log 100%?.db'}", "-o", folder / "from_log")
-        checks.check(compiled.status == 0 and '"tuned_tasks":0' not in compiled.out, f"a log on a read-only disk: {compiled}")
-        refused(checks, "mcc-tune, read-only log", run(*tune, "--trials=32", f"--log={disk / 'log 100%?.db'}", "-o", folder / "tuned"), (1, 2))
-        refused(checks, "mcc-tune, new read-only log", run(*tune, "--trials=32", f"--log={disk / 'new.db'}", "-o", folder / "tuned"), (1, 2))
-        refused(checks, "mcc-compile onto a read-only disk", run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--quiet", "-o", disk / "out"))
+        compiled = run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--json",
+                       f"--log={disk / 'log 100%?.db'}", "-o", folder / "from_log")
+        checks.check(compiled.status == 0 and '"tuned_tasks":0' not in compiled.out,
+                     f"a log on a read-only disk: {compiled}")
+        refused(checks, "mcc-tune, read-only log",
+                run(*tune, "--trials=32", f"--log={disk / 'log 100%?.db'}", "-o", folder / "tuned"), (1, 2))
+        refused(checks, "mcc-tune, new read-only log",
+                run(*tune, "--trials=32", f"--log={disk / 'new.db'}", "-o", folder / "tuned"), (1, 2))
+        refused(checks, "mcc-compile onto a read-only disk",
+                run(args.bin / "mcc-compile", folder / "good.onnx", *shape, "--quiet", "-o", disk / "out"))
     finally:
         subprocess.run(["umount", str(disk)], check=True)
 
 
 def main():
-    args = arguments(__doc__.splitlines()[0], lambda parser: parser.add_argument("--keep", help="folder for models that fail a check"))
+    args = arguments(__doc__.splitlines()[0],
+                     lambda parser: parser.add_argument("--keep", help="folder for models that fail a check"))
     checks = Checks()
-    parts = [lambda c, a, f: mutations(c, a, f, 500 if args.full else 60), bad_models, bad_options, bad_logs, bad_places, bad_tensors, full_disks]
+    parts = [lambda c, a, f: mutations(c, a, f, 500 if args.full else 60), bad_models, bad_options, bad_logs,
+             bad_places, bad_tensors, full_disks]
     for part in parts:
         with tempfile.TemporaryDirectory() as name:
             part(checks, args, pathlib.Path(name))

@@ -1,7 +1,8 @@
-"""What the fault tests share: a counter of checks, running a command with a time limit, and a small model to be cruel to.
+"""What the fault tests share: a counter of checks, running a command with a time limit, a small model to be cruel to.
 
-A fault test is a script `NAME.py --bin=DIR [--full]`; it prints a line for each failed check, ends with `N passed, M failed`, and its exit
-status is 1 when M > 0.  Without --full it does a small part of the same, for every test run.
+A fault test is a script `NAME.py --bin=DIR [--full]`; it prints a line for each failed check, ends with
+`N passed, M failed`, and its exit status is 1 when M > 0.  Without --full it does a small part of the same, for every
+test run.
 """
 import argparse
 import json
@@ -45,8 +46,8 @@ class Done:
 
 def run(*command, limit=60, **options):
     command = [str(c) for c in command]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
-                               **options)
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                               text=True, errors="replace", **options)
     try:
         out, err = process.communicate(timeout=limit)
         return Done(process.returncode, out, err)
@@ -76,17 +77,20 @@ def small_model(path, channels=8):
     nodes = [
         helper.make_node("Conv", ["x", "w1", "b1"], ["c1"], name="conv", kernel_shape=[3, 3], pads=[1, 1, 1, 1]),
         helper.make_node("Relu", ["c1"], ["r1"], name="relu"),
-        helper.make_node("Conv", ["r1", "w2"], ["c2"], name="depthwise", kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], group=channels),
+        helper.make_node("Conv", ["r1", "w2"], ["c2"], name="depthwise", kernel_shape=[3, 3], strides=[2, 2],
+                         pads=[1, 1, 1, 1], group=channels),
         helper.make_node("Relu", ["c2"], ["r2"], name="relu2"),
         helper.make_node("GlobalAveragePool", ["r2"], ["p"], name="pool"),
         helper.make_node("Flatten", ["p"], ["f"], name="flatten"),
         helper.make_node("Gemm", ["f", "w3", "b3"], ["g"], name="dense", transB=1),
         helper.make_node("Softmax", ["g"], ["y"], name="softmax", axis=1),
     ]
-    weights = [weight("w1", channels, 3, 3, 3), weight("b1", channels), weight("w2", channels, 1, 3, 3), weight("w3", 10, channels), weight("b3", 10)]
+    weights = [weight("w1", channels, 3, 3, 3), weight("b1", channels), weight("w2", channels, 1, 3, 3),
+               weight("w3", 10, channels), weight("b3", 10)]
     inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 3, 12, 12])]
     outputs = [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 10])]
-    model = helper.make_model(helper.make_graph(nodes, "small", inputs, outputs, weights), opset_imports=[helper.make_opsetid("", 13)])
+    model = helper.make_model(helper.make_graph(nodes, "small", inputs, outputs, weights),
+                              opset_imports=[helper.make_opsetid("", 13)])
     model.ir_version = 8
     onnx.checker.check_model(model)
     pathlib.Path(path).write_bytes(model.SerializeToString())

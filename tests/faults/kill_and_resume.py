@@ -1,11 +1,12 @@
 #!/usr/bin/python3
-"""Kill a tuning run at random moments and start it again: no finished record lost, none twice, the log opens, the artifact is right.
+"""Kill a tuning run at random moments and start it again: no record lost, none twice, log and artifact are right.
 
     kill_and_resume.py [--bin=DIR] [--full] [--seed=S]
 
-Kills are SIGKILL to the tuner alone, anywhere between its start and its end (importing, building, measuring, writing the log, writing the
-artifact).  The records in the log right after each kill must be there, in this order, after all later runs.  Then the same with Ctrl-C, sent as
-a terminal does it, to the whole process group: exit status 130, the log keeps what was measured, the best so far is written.
+Kills are SIGKILL to the tuner alone, anywhere between its start and its end (importing, building, measuring, writing
+the log, writing the artifact).  The records in the log right after each kill must be there, in this order, after all
+later runs.  Then the same with Ctrl-C, sent as a terminal does it, to the whole process group: exit status 130, the log keeps
+what was measured, the best so far is written.
 """
 import json
 import os
@@ -22,12 +23,13 @@ TRIALS = 120
 
 
 def command(args, folder, runner, trials=TRIALS):
-    return [args.bin / "mcc-tune", folder / "small.onnx", "--shape=x:1x3x12x12", "--target=host", "--threads=1", f"--trials={trials}", f"--runner={runner}",
-            f"--log={folder / 'log.db'}", "-o", folder / "out", "--json"]
+    return [args.bin / "mcc-tune", folder / "small.onnx", "--shape=x:1x3x12x12", "--target=host", "--threads=1",
+            f"--trials={trials}", f"--runner={runner}", f"--log={folder / 'log.db'}", "-o", folder / "out", "--json"]
 
 
 def start(line, **options):
-    return subprocess.Popen([str(c) for c in line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen([str(c) for c in line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, **options)
 
 
 def wait_for_log(process, log, limit=30):
@@ -76,7 +78,8 @@ def kills(checks, args, runner, count, span):
         now = records(args.bin, log)
         checks.check([r["id"] for r in now][: len(known)] == known, f"{runner}: the last run lost records")
         summary = json.loads(done.out)
-        checks.check(summary["trials"] == len(now) == len({r["id"] for r in now}), f"{runner}: {summary['trials']} trials, {len(now)} records")
+        checks.check(summary["trials"] == len(now) == len({r["id"] for r in now}),
+                     f"{runner}: {summary['trials']} trials, {len(now)} records")
         pairs = {(r["task"], json.dumps(r["trace"])) for r in now}
         checks.check(len(pairs) == len(now), f"{runner}: a candidate was measured twice")
         verify(checks, args, folder, runner)
@@ -100,13 +103,15 @@ def interrupt(checks, args, runner, delay):
             process.communicate()
             checks.check(False, f"{runner}: Ctrl-C after {delay:.1f} s did not end the run within 60 s")
             return
-        checks.check(process.returncode == 130, f"{runner}: Ctrl-C gives exit status {process.returncode}: {err[-300:]!r}")
+        checks.check(process.returncode == 130,
+                     f"{runner}: Ctrl-C gives exit status {process.returncode}: {err[-300:]!r}")
         now = records(args.bin, folder / "log.db")
         if not checks.check(now is not None, f"{runner}: the log does not open after Ctrl-C"):
             return
         checks.check(all(r["outcome"] == "ok" for r in now), f"{runner}: Ctrl-C was taken for a failure of a candidate")
         summary = json.loads(out) if out.strip() else {}
-        checks.check(summary.get("interrupted") is True and summary["trials"] == len(now), f"{runner}: the summary after Ctrl-C: {out[:300]!r}")
+        checks.check(summary.get("interrupted") is True and summary["trials"] == len(now),
+                     f"{runner}: the summary after Ctrl-C: {out[:300]!r}")
         checks.check(set(tree(folder)) >= {"out/manifest.json", "out/model.so"}, f"{runner}: no artifact after Ctrl-C")
         verify(checks, args, folder, f"{runner}, Ctrl-C")
 

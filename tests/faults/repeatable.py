@@ -3,9 +3,9 @@
 
     repeatable.py [--bin=DIR] [--full] [--seed=S]
 
-Same seed on the simulated runner: the exported logs are equal byte for byte (another seed: not).  Same log: mcc-compile writes equal folders.
-A log survives export, import and merge: same records, same bests.  In a pipe mcc-tune prints plain lines; with --json exactly one object with
-the documented keys.
+Same seed on the simulated runner: the exported logs are equal byte for byte (another seed: not).  Same log: mcc-compile
+writes equal folders.  A log survives export, import and merge: same records, same bests.  In a pipe mcc-tune prints
+plain lines; with --json exactly one object with the documented keys.
 """
 import json
 import pathlib
@@ -14,13 +14,14 @@ import tempfile
 
 from faults import Checks, arguments, records, run, small_model, tree
 
-KEYS = ["model", "target", "seed", "trials", "trials_ok", "trials_failed", "seconds", "trials_per_second", "latency_ms_default", "latency_ms_tuned", "tasks",
-        "artifact", "numerics"]
+KEYS = ["model", "target", "seed", "trials", "trials_ok", "trials_failed", "seconds", "trials_per_second",
+        "latency_ms_default", "latency_ms_tuned", "tasks", "artifact", "numerics"]
 
 
 def tune(args, folder, log, out, target="host", seed=1, trials=96, more=()):
-    return run(args.bin / "mcc-tune", folder / "small.onnx", "--shape=x:1x3x12x12", f"--target={target}", "--threads=1", f"--trials={trials}", "--runner=sim",
-               f"--seed={seed}", f"--log={folder / log}", "-o", folder / out, *more, limit=300)
+    return run(args.bin / "mcc-tune", folder / "small.onnx", "--shape=x:1x3x12x12", f"--target={target}", "--threads=1",
+               f"--trials={trials}", "--runner=sim", f"--seed={seed}", f"--log={folder / log}",
+               "-o", folder / out, *more, limit=300)
 
 
 def export(args, folder, log):
@@ -40,19 +41,22 @@ def same_seed(checks, args, folder, target):
         done = tune(args, folder, f"{target}.{log}.db", f"{target}.{log}", target, seed)
         checks.check(done.status == 0, f"{target}, seed {seed}: {done}")
     a, b, c = (export(args, folder, f"{target}.{log}.db") for log in "abc")
-    checks.check(len(a.splitlines()) == 96 and a == b, f"{target}: the same seed gives two logs ({len(a.splitlines())} and {len(b.splitlines())} lines)")
+    checks.check(len(a.splitlines()) == 96 and a == b,
+                 f"{target}: the same seed gives two logs ({len(a.splitlines())} and {len(b.splitlines())} lines)")
     checks.check(a != c, f"{target}: another seed gives the same log")
-    checks.check(contents(folder / f"{target}.a") == contents(folder / f"{target}.b"), f"{target}: the same seed gives two artifacts")
+    checks.check(contents(folder / f"{target}.a") == contents(folder / f"{target}.b"),
+                 f"{target}: the same seed gives two artifacts")
 
 
 def same_artifact(checks, args, folder, emit):
     for out in ("one", "two"):
         shutil.rmtree(folder / out, ignore_errors=True)
-        done = run(args.bin / "mcc-compile", folder / "small.onnx", "--shape=x:1x3x12x12", "--target=host", "--threads=1", f"--log={folder / 'host.a.db'}", f"--emit={emit}",
-                   "-o", folder / out)
+        done = run(args.bin / "mcc-compile", folder / "small.onnx", "--shape=x:1x3x12x12", "--target=host",
+                   "--threads=1", f"--log={folder / 'host.a.db'}", f"--emit={emit}", "-o", folder / out)
         checks.check(done.status == 0, f"mcc-compile --emit={emit}: {done}")
     one, two = contents(folder / "one"), contents(folder / "two")
-    checks.check(one and one == two, f"--emit={emit}: the same log gives two artifacts; different: {[n for n in one if one[n] != two.get(n)]}")
+    different = [name for name in one if one[name] != two.get(name)]
+    checks.check(one and one == two, f"--emit={emit}: the same log gives two artifacts; different: {different}")
     manifest = json.loads((folder / "one" / "manifest.json").read_text())
     ids = {kernel.get("record") for kernel in manifest["kernels"]} - {None, ""}
     known = {r["id"] for r in records(args.bin, folder / "host.a.db")}
@@ -62,9 +66,12 @@ def same_artifact(checks, args, folder, emit):
 def round_trip(checks, args, folder):
     log = args.bin / "mcc-log"
     a = "host.a.db"
-    for words in (["export", folder / a, "-o", folder / "a.jsonl"], ["import", folder / "a.jsonl", "-o", folder / "back.db"],
-                  ["merge", folder / "back.db", folder / a, folder / "host.c.db", "-o", folder / "all.db"], ["merge", folder / a, folder / "host.c.db", "-o", folder / "twice.db"],
-                  ["merge", folder / a, folder / "host.c.db", "-o", folder / "twice.db"], ["prune", folder / a, "--keep=1", "-o", folder / "pruned.db"]):
+    for words in (["export", folder / a, "-o", folder / "a.jsonl"],
+                  ["import", folder / "a.jsonl", "-o", folder / "back.db"],
+                  ["merge", folder / "back.db", folder / a, folder / "host.c.db", "-o", folder / "all.db"],
+                  ["merge", folder / a, folder / "host.c.db", "-o", folder / "twice.db"],
+                  ["merge", folder / a, folder / "host.c.db", "-o", folder / "twice.db"],
+                  ["prune", folder / a, "--keep=1", "-o", folder / "pruned.db"]):
         done = run(log, *words)
         checks.check(done.status == 0, f"mcc-log {words[0]}: {done}")
     text = export(args, folder, a)
@@ -72,7 +79,8 @@ def round_trip(checks, args, folder):
     checks.check(export(args, folder, "back.db") == text, "export, import, export changes records")
     checks.check(best(args, folder, "back.db") == best(args, folder, a) != [], "the best after import is another one")
     checks.check(best(args, folder, "pruned.db") == best(args, folder, a), "the best after pruning is another one")
-    checks.check(export(args, folder, "all.db") == export(args, folder, "twice.db"), "merging what is there already changes the log")
+    checks.check(export(args, folder, "all.db") == export(args, folder, "twice.db"),
+                 "merging what is there already changes the log")
     ids = [r["id"] for r in records(args.bin, folder / "all.db")]
     checks.check(len(set(ids)) == len(ids), "merge doubled a record")
 
@@ -97,12 +105,16 @@ def speaks(checks, args, folder):
         summary = json.loads(lines[0])
         missing = [key for key in KEYS if key not in summary]
         checks.check(not missing, f"--json: keys {missing} are missing")
-        checks.check(summary["trials"] == 96 == summary["trials_ok"] + sum(summary["trials_failed"].values()), f"--json: trials do not add up: {lines[0][:200]}")
-        checks.check(isinstance(summary["tasks"], list) and sum(t["trials"] for t in summary["tasks"]) == 96, "--json: the tasks' trials do not add up")
-        checks.check(0 < summary["latency_ms_tuned"] <= summary["latency_ms_default"], "--json: tuned is slower than the default")
+        checks.check(summary["trials"] == 96 == summary["trials_ok"] + sum(summary["trials_failed"].values()),
+                     f"--json: trials do not add up: {lines[0][:200]}")
+        checks.check(isinstance(summary["tasks"], list) and sum(t["trials"] for t in summary["tasks"]) == 96,
+                     "--json: the tasks' trials do not add up")
+        checks.check(0 < summary["latency_ms_tuned"] <= summary["latency_ms_default"],
+                     "--json: tuned is slower than the default")
         checks.check(pathlib.Path(summary["artifact"], "manifest.json").is_file(), "--json: artifact is no artifact")
     checks.check("\x1b" not in done.err and "\r" not in done.err, "terminal codes in a pipe")
-    checks.check(sum(line.startswith("trials ") for line in done.err.splitlines()) >= 5, f"no lines of progress in a pipe: {done.err[:300]!r}")
+    checks.check(sum(line.startswith("trials ") for line in done.err.splitlines()) >= 5,
+                 f"no lines of progress in a pipe: {done.err[:300]!r}")
     done = tune(args, folder, "quiet.db", "quiet", more=["--quiet"])
     checks.check(done.status == 0 and not done.err and not done.out, f"--quiet speaks: {done} {done.out!r}")
 

@@ -4,9 +4,10 @@
     compare_outputs.py MODEL.onnx... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
 
 Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task), checked by
-mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime on that one's inputs.
-The error is the largest difference relative to the output's largest magnitude; allowed are 1e-4, and 1e-3 for networks of more than 50
-kernels. Differences of ONNX Runtime below 1e-7 in absolute terms do not count: its sigmoid is only that good near zero.
+mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared with ONNX Runtime on that
+one's inputs. The error is the largest difference relative to the output's largest magnitude; allowed are 1e-4, and 1e-3
+for networks of more than 50 kernels. Differences of ONNX Runtime below 1e-7 in absolute terms do not count: its sigmoid
+is only that good near zero.
 Exit status 1 when anything is wrong.
 """
 import argparse
@@ -22,8 +23,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 from compare_ort import model_options, ort_options  # noqa: E402
 
-TYPES = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32, "int8": np.int8,
-         "uint8": np.uint8, "bool": np.bool_}
+TYPES = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32,
+         "int8": np.int8, "uint8": np.uint8, "bool": np.bool_}
 
 
 def run(command):
@@ -58,7 +59,8 @@ def error_of(got, want):
 def ort_tensors(ort_dir, model, folder):
     """ONNX Runtime's inputs and outputs: (role, name, array)."""
     dump = folder / "ort.bin"
-    done = run(["node", ROOT / "bench" / "bench_ort.mjs", "--ort-dir", ort_dir, "--dump", dump, model] + ort_options(model.stem))
+    done = run(["node", ROOT / "bench" / "bench_ort.mjs", "--ort-dir", ort_dir, "--dump", dump, model]
+               + ort_options(model.stem))
     if done.returncode != 0:
         raise RuntimeError("ONNX Runtime: " + last_line(done))
     data = dump.read_bytes()
@@ -69,7 +71,8 @@ def ort_tensors(ort_dir, model, folder):
 
 def build(args, model, folder):
     """Compiles or tunes into folder/out; returns what went wrong, or None."""
-    common = [model, f"--target={args.target}", f"--threads={args.threads}", "-o", folder / "out"] + model_options(model.stem)
+    common = [model, f"--target={args.target}", f"--threads={args.threads}", "-o", folder / "out"]
+    common += model_options(model.stem)
     if not args.trials_per_task:
         done = run([args.mcc / "mcc-compile"] + common)
         return None if done.returncode == 0 else "compile: " + last_line(done)
@@ -77,7 +80,8 @@ def build(args, model, folder):
     if probe.returncode != 0:
         return "compile: " + last_line(probe)
     tasks = json.loads(probe.stdout)["tasks"]
-    done = run([args.mcc / "mcc-tune"] + common + [f"--trials={args.trials_per_task * tasks}", f"--log={folder / 'log.db'}", "--quiet", "--json"])
+    done = run([args.mcc / "mcc-tune"] + common
+               + [f"--trials={args.trials_per_task * tasks}", f"--log={folder / 'log.db'}", "--quiet", "--json"])
     return None if done.returncode == 0 else "tune: " + last_line(done)
 
 
@@ -88,8 +92,11 @@ def check(args, model, folder):
         return wrong, None, None, None
     manifest = json.loads((folder / "out" / "manifest.json").read_text())
     limit = 1e-3 if len(manifest["kernels"]) > 50 else 1e-4
-    done = run([args.mcc / "mcc-verify", model, folder / "out", f"--tolerance={limit}", "--json"] + model_options(model.stem))
-    verified = max((o["relative_error"] for o in json.loads(done.stdout)["outputs"]), default=0) if done.stdout.strip().startswith("{") else None
+    done = run([args.mcc / "mcc-verify", model, folder / "out", f"--tolerance={limit}", "--json"]
+               + model_options(model.stem))
+    verified = None
+    if done.stdout.strip().startswith("{"):
+        verified = max((o["relative_error"] for o in json.loads(done.stdout)["outputs"]), default=0)
     if done.returncode != 0:
         return "verify: " + last_line(done), verified, None, limit
     if not args.ort_dir:

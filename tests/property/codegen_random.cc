@@ -97,7 +97,8 @@ class Generator {
     if (rng_.below(3) == 0) accumulate_again(to);
   }
 
-  void accumulate_again(int to) {
+  // Loops over all elements of a buffer, and the index they run through.
+  std::pair<std::vector<int>, std::vector<Expr>> open_all(int to) {
     open_.clear();
     std::vector<int> vars;
     std::vector<Expr> index;
@@ -105,6 +106,11 @@ class Generator {
       vars.push_back(open_loop(extent));
       index.push_back(loop::var(vars.back()));
     }
+    return {vars, index};
+  }
+
+  void accumulate_again(int to) {
+    auto [vars, index] = open_all(to);
     const StoreOp op = dtype_ == DType::boolean ? StoreOp::logical_or
                        : rng_.below(2) == 0     ? StoreOp::add
                                                 : StoreOp::max;
@@ -113,13 +119,7 @@ class Generator {
 
   // Outer loops around { acc init; loops { acc op= value }; y = acc }, with acc in any private scope.
   void reduction(int to) {
-    open_.clear();
-    std::vector<int> vars;
-    std::vector<Expr> index;
-    for (const i64 extent : buffer(to).shape) {
-      vars.push_back(open_loop(extent));
-      index.push_back(loop::var(vars.back()));
-    }
+    auto [vars, index] = open_all(to);
     const bool inner_axis = rng_.below(2) == 0;  // acc spans the innermost axis
     std::vector<Expr> at = {loop::const_int(0)};
     std::vector<int> around = vars, inside;

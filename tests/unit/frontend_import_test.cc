@@ -71,6 +71,19 @@ TEST(Import, BoundInputBecomesAConstant) {
             "neither a .npy file nor a value of type i64");
 }
 
+TEST(Import, InputsKeepTheirNumbersWhenOthersAreBound) {
+  OnnxModel model;
+  model.input("first", {"2"}).input("w", {"2"}).input("scale", {}).input("last", {"2"}).output("y");
+  model.floats("w", {2}, {1, 2});  // initialised: no input, and not counted
+  model.node("Mul", {"first", "scale"}, {"a"});
+  model.node("Mul", {"a", "w"}, {"b"});
+  model.node("Add", {"b", "last"}, {"y"});
+  const Graph graph = model.import({.shapes = {}, .dims = {}, .binds = {{"scale", "2"}, {"w", "3"}}});
+  ASSERT_EQ(graph.inputs.size(), 2u);
+  EXPECT_EQ(input_number(graph, 0), 0);
+  EXPECT_EQ(input_number(graph, 1), 2);
+}
+
 TEST(Import, BoundFileGivesTheShapeToo) {
   const TempDir folder;
   const std::string file = (folder.path() / "x.npy").string();

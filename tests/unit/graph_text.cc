@@ -23,6 +23,15 @@ TEST(GraphText, RoundTrips) {
   verify(graph);
 }
 
+TEST(GraphText, InputsKeepTheirNumbers) {
+  const std::string text = "graph {\n  input %number: f32[1]\n  input %y: f32[2] number 2\n}\n";
+  const Graph graph = parse_graph(text);
+  EXPECT_EQ(print(graph), text);
+  EXPECT_EQ(input_number(graph, 0), 0);
+  EXPECT_EQ(input_number(graph, 1), 2);
+  EXPECT_THROW(parse_graph("graph {\n  input %x: f32[1] number -1\n}"), Error);
+}
+
 TEST(GraphText, LargeConstantsArePrintedByHashUnlessAsked) {
   const Graph graph = parse_graph("graph { const %w: f32[20] = hash:9f3c\n output %w }");
   EXPECT_NE(print(graph).find("= hash:"), std::string::npos);

@@ -39,12 +39,15 @@ Tensor weights() {
   return w;
 }
 
+constexpr int kNumber = 2;  // of the input: the model file's two before it are bound
+
 LoweredModel small_model() {
   LoweredModel model;
   Graph& g = model.graph;
   const ValueId in = g.add_value("in", {DType::f32, {3, 8}}), w = g.add_constant("w", weights()),
                 out = g.add_value("out:0", {DType::f32, {3, 5}});
   g.inputs = {in}, g.outputs = {out, in};
+  g.values[static_cast<size_t>(in)].number = kNumber;
   model.calls.push_back({matmul_relu(), {in, w, out}, {"MatMul", "Relu"}});
   model.views.resize(g.values.size());
   return model;
@@ -87,7 +90,7 @@ void run_program_and_check(std::vector<std::string> command) {
   const auto report = nlohmann::json::parse(result.out);
   EXPECT_EQ(report.at("runs"), 2);
   EXPECT_EQ(report.at("outputs").at(0).at("shape"), (std::vector<int>{3, 5}));
-  const Tensor in = random_input({DType::f32, {3, 8}}, "in", 0, 1);
+  const Tensor in = random_input({DType::f32, {3, 8}}, "in", kNumber, 1);
   const Tensor out = read_npy(dir.path() / "out_0.npy"), copy = read_npy(dir.path() / "in.npy");
   expect_right(out.data<float>(), in);
   EXPECT_EQ(compare(copy, in).max_abs_error, 0);
@@ -173,6 +176,8 @@ TEST(Artifact, ManifestTells) {
   EXPECT_EQ(manifest.at("kernels").size(), 2u);
   EXPECT_EQ(manifest.at("kernels").at(0).at("record"), "default");
   EXPECT_EQ(manifest.at("inputs").at(0).at("name"), "in");
+  EXPECT_EQ(manifest.at("inputs").at(0).at("number"), kNumber);
+  EXPECT_EQ(manifest.at("outputs").at(1).at("number"), 1);
   EXPECT_TRUE(manifest.at("hashes").at("files").contains("model.so"));
 }
 

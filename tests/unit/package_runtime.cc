@@ -98,7 +98,7 @@ void add_one(void* const* args, char*, mcc_runtime*) {
 
 struct OneStep {
   int64_t shape[1] = {4};
-  mcc_tensor_info input{"x", MCC_F32, 1, shape, 16}, output{"y", MCC_F32, 1, shape, 16};
+  mcc_tensor_info input{"x", MCC_F32, 1, shape, 16, 0}, output{"y", MCC_F32, 1, shape, 16, 0};
   mcc_location args[2] = {{MCC_INPUT, 0, 0}, {MCC_OUTPUT, 0, 0}};
   mcc_step step{add_one, args, 2, 0, 0, "add"};
   mcc_model model{MCC_ABI_VERSION, 2, "m", 1, 1, 1, 2, &input, &output, 64, 64, &step, nullptr, 0};

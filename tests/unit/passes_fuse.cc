@@ -23,7 +23,8 @@ TEST(Fuse, EpilogueOfAConvolutionWithResidual) {
     input %x: f32[1,6,6,4]
     const %w: f32[4,4,1,1] = hash:1
     const %c: f32[4] = hash:2
-    %a: f32[1,6,6,4] = Conv(%x, %w) {dilations=[1,1], group=1, kernel_shape=[1,1], layout="NHWC", pads=[0,0,0,0], strides=[1,1]}
+    %a: f32[1,6,6,4] = Conv(%x, %w) {dilations=[1,1], group=1, kernel_shape=[1,1],
+                       layout="NHWC", pads=[0,0,0,0], strides=[1,1]}
     %b: f32[1,6,6,4] = Add(%a, %c)
     %d: f32[1,6,6,4] = Add(%b, %x)
     %e: f32[1,6,6,4] = Sigmoid(%d)
@@ -209,7 +210,8 @@ TEST(Lower, AConvolutionNetwork) {
     const %w: f32[4,3,3,3] = hash:1
     const %b: f32[4] = hash:2
     const %f: f32[4,5] = hash:3
-    %a: f32[1,4,6,6] = Conv(%x, %w, %b) {dilations=[1,1], group=1, kernel_shape=[3,3], pads=[1,1,1,1], strides=[1,1]} "first"
+    %a: f32[1,4,6,6] = Conv(%x, %w, %b) {dilations=[1,1], group=1, kernel_shape=[3,3],
+                       pads=[1,1,1,1], strides=[1,1]} "first"
     %r: f32[1,4,6,6] = Relu(%a)
     %m: f32[1,4,3,3] = MaxPool(%r) {kernel_shape=[2,2], pads=[0,0,0,0], strides=[2,2]}
     %g: f32[1,4,1,1] = GlobalAveragePool(%m)

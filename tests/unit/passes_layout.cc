@@ -146,7 +146,8 @@ TEST(LayOut, OneAndThreeSpatialDimensions) {
   const Graph volume = laid_out(R"(graph {
     input %x: f32[1,2,4,4,4]
     const %w: f32[3,2,3,3,3] = hash:1
-    %a: f32[1,3,2,2,2] = Conv(%x, %w) {dilations=[1,1,1], group=1, kernel_shape=[3,3,3], pads=[0,0,0,0,0,0], strides=[1,1,1]}
+    %a: f32[1,3,2,2,2] = Conv(%x, %w) {dilations=[1,1,1], group=1, kernel_shape=[3,3,3],
+                         pads=[0,0,0,0,0,0], strides=[1,1,1]}
     %b: f32[1,3,1,1,1] = AveragePool(%a) {kernel_shape=[2,2,2], pads=[0,0,0,0,0,0], strides=[1,1,1]}
     %y: f32[1,3] = Reshape(%b) {shape=[1,3]}
     output %y })");

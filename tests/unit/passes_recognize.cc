@@ -104,7 +104,8 @@ TEST(FoldBatchNorm, IntoConvolutions) {
     output %y })");
   EXPECT_EQ(ops_of(drop_dead(conv)), "Conv");
   const Graph transposed = checked(fold_batch_norm, "graph { const %w: f32[2,2,3,3] = hash:1\n" + bn + R"(
-    %c: f32[1,4,7,7] = ConvTranspose(%x, %w) {dilations=[1,1], group=2, kernel_shape=[3,3], output_padding=[0,0], pads=[0,0,0,0], strides=[1,1]}
+    %c: f32[1,4,7,7] = ConvTranspose(%x, %w) {dilations=[1,1], group=2, kernel_shape=[3,3],
+                       output_padding=[0,0], pads=[0,0,0,0], strides=[1,1]}
     %y: f32[1,4,7,7] = BatchNormalization(%c, %g, %b, %m, %v) {epsilon=0.001}
     output %y })");
   EXPECT_EQ(ops_of(drop_dead(transposed)), "ConvTranspose");

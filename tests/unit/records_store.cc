@@ -63,7 +63,8 @@ TEST(RecordStore, FailuresHaveNoTime) {
 
 TEST(RecordStore, RefusesWhatIsNoLog) {
   const TempDir dir;
-  write_file(dir.path() / "text", "hello, this is no database at all, and long enough to be looked at............................................");
+  write_file(dir.path() / "text",
+             "hello, this is no database at all, and long enough to be looked at" + std::string(44, '.'));
   EXPECT_THROW(RecordStore::open(dir.path() / "text", RecordStore::Mode::read_write), Error);
   EXPECT_THROW(RecordStore::open(dir.path() / "none", RecordStore::Mode::read_only), Error);
   EXPECT_THROW(RecordStore::open(dir.path() / "no" / "folder.db", RecordStore::Mode::read_write), Error);

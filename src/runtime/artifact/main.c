@@ -130,7 +130,7 @@ int main(int argc, char** argv) {
     if (files[i])
       wrong = mcc_read_npy(files[i], &model->inputs[i], data);
     else
-      mcc_random_input(&model->inputs[i], i, (uint32_t)o.seed, data);
+      mcc_random_input(&model->inputs[i], (uint32_t)o.seed, data);
     if (wrong) die(2, files[i], wrong);
     inputs[i] = data;
   }

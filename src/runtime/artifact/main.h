@@ -14,8 +14,8 @@ const char* mcc_read_npy(const char* file, const mcc_tensor_info* info, void* in
 /* Writes DIR/NAME.npy, NAME being the tensor's with characters outside [A-Za-z0-9._-] as _; bf16 as f32. NULL, or why
  * not. */
 const char* mcc_write_npy(const char* dir, const mcc_tensor_info* info, const void* data);
-/* Fills input number `index` from the documented generator (xorshift32, one stream for each input). */
-void mcc_random_input(const mcc_tensor_info* info, int32_t index, uint32_t seed, void* into);
+/* Fills an input from the documented generator (xorshift32, one stream for each input by its number). */
+void mcc_random_input(const mcc_tensor_info* info, uint32_t seed, void* into);
 
 typedef struct {
   double first_ms, min_ms, median_ms, p90_ms;

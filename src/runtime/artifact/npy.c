@@ -146,8 +146,8 @@ static uint32_t small_range(const char* name) {
   return strstr(lower, "mask") || strstr(lower, "type") ? 2 : 100;
 }
 
-void mcc_random_input(const mcc_tensor_info* info, int32_t index, uint32_t seed, void* into) {
-  uint32_t state = seed ^ ((uint32_t)(index + 1) * 0x9E3779B9u);
+void mcc_random_input(const mcc_tensor_info* info, uint32_t seed, void* into) {
+  uint32_t state = seed ^ ((uint32_t)(info->number + 1) * 0x9E3779B9u);
   if (!state) state = 0x6D2B79F5u;
   for (int i = 0; i < 8; i++) next(&state);
   const uint32_t below = small_range(info->name);
