@@ -139,13 +139,17 @@ class Planner {
     return true;
   }
 
+  FuseKind maker_kind(ValueId v) const {
+    const OpDef* op = find_op(graph_.nodes[at(makers_[at(v)])].op);
+    return op ? op->fuse : FuseKind::opaque;
+  }
+
   // The result of an anchor, or of an elementwise node that ends the kernel of one.
   bool ends_anchor(ValueId v) const {
     if (makers_[at(v)] < 0) return false;
-    const Node& maker = graph_.nodes[at(makers_[at(v)])];
-    const FuseKind kind = find_op(maker.op)->fuse;
-    if (kind != FuseKind::elementwise) return kind == FuseKind::anchor;
-    return std::any_of(maker.in.begin(), maker.in.end(), [&](ValueId x) {
+    const std::vector<ValueId>& in = graph_.nodes[at(makers_[at(v)])].in;
+    if (maker_kind(v) != FuseKind::elementwise) return maker_kind(v) == FuseKind::anchor;
+    return std::any_of(in.begin(), in.end(), [&](ValueId x) {
       return x != kNone && shape(x) == shape(v) && readers_[at(x)].size() == 1 && ends_anchor(x);
     });
   }
@@ -154,8 +158,7 @@ class Planner {
   bool in_memory(ValueId v) const {
     if (graph_.values[at(v)].constant) return false;
     if (makers_[at(v)] < 0 || is_output_[at(v)] || root(v) != v || ends_anchor(v)) return true;
-    const std::string& op = graph_.nodes[at(makers_[at(v)])].op;
-    return op == "Concat" || find_op(op)->fuse == FuseKind::opaque;
+    return graph_.nodes[at(makers_[at(v)])].op == "Concat" || maker_kind(v) == FuseKind::opaque;
   }
 
   // Something reads v that wants it in one piece.
@@ -249,7 +252,7 @@ class Planner {
   }
 };
 
-// A copy of v, made by a node at the end of the graph.
+// A copy of v, made by a node behind all there are so far.
 ValueId add_copy(Graph& graph, ValueId v) {
   const Value value{graph.values[at(v)].name, graph.values[at(v)].type, nullptr};
   const ValueId copy = graph.add_value(value.name, value.type);
