@@ -7,6 +7,7 @@ import sys
 ALLOWED = {
     "base": "", "target": "", "graph": "", "runtime": "",
     "loop": "graph",
+    "bench": "graph",
     "ops": "graph loop",
     "frontend": "graph ops",
     "passes": "graph loop ops target",

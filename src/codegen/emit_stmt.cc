@@ -54,6 +54,12 @@ bool loads(const Expr& expr, int buffer) {
          std::ranges::any_of(expr.args, [&](const Expr& arg) { return loads(arg, buffer); });
 }
 
+bool is_idempotent(StoreOp op) {
+  return op == StoreOp::min || op == StoreOp::max || op == StoreOp::logical_and || op == StoreOp::logical_or;
+}
+
+}  // namespace
+
 std::vector<Part> split_lanes(i64 extent, i64 native) {
   std::vector<Part> parts;
   for (i64 begin = 0; begin < extent; begin += native) {
@@ -64,12 +70,6 @@ std::vector<Part> split_lanes(i64 extent, i64 native) {
   }
   return parts;
 }
-
-bool is_idempotent(StoreOp op) {
-  return op == StoreOp::min || op == StoreOp::max || op == StoreOp::logical_and || op == StoreOp::logical_or;
-}
-
-}  // namespace
 
 void Emitter::set_var(int var, VarValue value) { vars_[static_cast<size_t>(var)] = value; }
 
@@ -144,6 +144,7 @@ void Emitter::serial_loop(const Loop& l, const std::function<void()>& body) {
 
 void Emitter::loop_statement(const Loop& l) {
   if (layout_.vector_loops.contains(&l)) return vector_loop(l);
+  if (const loop::Store* s = transposable(l)) return transposed_store(l, *s);
   if (const Loop* lanes = lane_reduction(l)) return reduce_lanes(l, *lanes);
   serial_loop(l, [&] {
     enter_home(&l);

@@ -125,6 +125,10 @@ class Emitter {
   Value* lane_numbers(const Part& part);
   Parts conjunction(const Parts& mask, const Val& condition, bool negate);
 
+  // --- transpose.cc
+  const loop::Store* transposable(const loop::Loop& u) const;
+  void transposed_store(const loop::Loop& u, const loop::Store& s);
+
   // --- memory.cc
   Address address(int buffer, const std::vector<loop::Expr>& index);
   void add_linear(const loop::Expr& expr, i64 scale, Address& into);
@@ -168,6 +172,8 @@ class Scope {
   Emitter& emitter_;
   std::map<std::tuple<Value*, Value*, i64>, Value*> saved_;
 };
+
+std::vector<Part> split_lanes(i64 extent, i64 native);  // into native vectors, the last one perhaps partial
 
 // --- arith.cc: the meaning of operations on values of one dtype (scalars or vectors alike)
 llvm::Type* value_type(llvm::LLVMContext& context, DType dtype);

@@ -18,6 +18,12 @@ void check_sizes(const Geometry& g) {
     if (size < 0 || size > (i64{1} << 31)) fail("an output extent is {}", size);
 }
 
+// A computed output extent; NaN comes of empty inputs and of regions that are no numbers.
+i64 extent_of(double size) {
+  if (!(size >= 0 && size <= static_cast<double>(i64{1} << 31))) fail("an output extent is {}", size);
+  return static_cast<i64>(std::floor(size));
+}
+
 void use_scales(Geometry& g, const Shape& in, const std::vector<double>& scales, const std::vector<i64>& axes,
                 bool crops) {
   if (scales.size() != axes.size()) fail("{} scales are given for {} axes", scales.size(), axes.size());
@@ -26,7 +32,7 @@ void use_scales(Geometry& g, const Shape& in, const std::vector<double>& scales,
     if (!(scales[i] > 0 && scales[i] < 1e6)) fail("a scale is {}", scales[i]);
     const double part = crops ? g.roi[d + in.size()] - g.roi[d] : 1.0;
     g.scales[d] = scales[i];
-    g.sizes[d] = static_cast<i64>(std::floor(static_cast<double>(in[d]) * part * scales[i]));
+    g.sizes[d] = extent_of(static_cast<double>(in[d]) * part * scales[i]);
   }
 }
 
@@ -44,7 +50,7 @@ void use_sizes(Geometry& g, const Shape& in, const std::vector<i64>& sizes, cons
   }
   for (size_t i = 0; i < axes.size(); i++) {
     const size_t d = at(axes[i]);
-    g.sizes[d] = keeps_ratio ? static_cast<i64>(std::floor(scales[i] * static_cast<double>(in[d]) + 0.5)) : sizes[i];
+    g.sizes[d] = keeps_ratio ? extent_of(scales[i] * static_cast<double>(in[d]) + 0.5) : sizes[i];
     g.scales[d] = scales[i];
   }
 }

@@ -95,7 +95,7 @@ Tensor read_external(const onnx::TensorProto& proto, const TensorType& type, con
     fail("{}: external data has {} bytes, but {} needs {}", what, external.length, to_string(type), size);
   const i64 file_size = static_cast<i64>(fs::file_size(file));
   if (external.offset > file_size || size > file_size - external.offset)
-    fail("{}: {} ends before byte {} of its external data", what, file.string(), external.offset + size);
+    fail("{}: {} ends before the {} bytes of its external data at {}", what, file.string(), size, external.offset);
   Tensor tensor(type);
   std::ifstream stream(file, std::ios::binary);
   stream.seekg(external.offset);

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "codegen/codegen.h"
 #include "graph/print.h"
+#include "loop/ir.h"
 #include "package/link.h"
 
 namespace mcc {
@@ -29,6 +30,14 @@ Json tensors(const Graph& graph, const std::vector<ValueId>& values) {
   return list;
 }
 
+// Bytes that a kernel must touch at least: each of its arguments once.
+i64 argument_bytes(const Graph& graph, const KernelCall& call) {
+  i64 total = 0;
+  for (const ValueId v : std::set<ValueId>(call.args.begin(), call.args.end()))
+    total += bytes(graph.values[static_cast<size_t>(v)].type);
+  return total;
+}
+
 Json kernel_list(const Contents& c) {
   Json list = Json::array();
   for (size_t call = 0; call < c.model.calls.size(); call++) {
@@ -38,6 +47,8 @@ Json kernel_list(const Contents& c) {
                     {"task", kernel.task},
                     {"record", kernel.record},
                     {"nodes", c.model.calls[call].nodes},
+                    {"flops", loop::flops(c.model.calls[call].func)},
+                    {"bytes", argument_bytes(c.model.graph, c.model.calls[call])},
                     {"scratch", scratch_bytes(kernel.func, c.options.target.cores)}});
   }
   return list;

@@ -32,7 +32,7 @@ T field(const Json& json, const char* key) {
 
 template <typename T>
 T field_or(const Json& json, const char* key, T otherwise) {
-  return json.contains(key) ? field<T>(json, key) : otherwise;
+  return json.contains(key) ? field<T>(json, key) : std::move(otherwise);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@ int cmd_targets(const Args& args);
 
 // Each row is a command of its own file, cmd_NAME.cc.
 constexpr Command kCommands[] = {
+    {"bench", "compares artifacts and peers in latency, interleaved in one run", cmd_bench},
     {"compile", "makes the artifact of a model from a tuning log, measuring nothing", cmd_compile},
     {"log", "shows, merges, exports and imports tuning logs", cmd_log},
     {"opt", "runs one stage of the compiler from text to text", cmd_opt},

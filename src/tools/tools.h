@@ -15,6 +15,7 @@ namespace mcc {
 
 using Args = std::vector<std::string>;
 
+int cmd_bench(const Args& args);
 int cmd_compile(const Args& args);
 int cmd_log(const Args& args);
 int cmd_opt(const Args& args);

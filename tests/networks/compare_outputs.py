@@ -20,11 +20,23 @@ import tempfile
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "bench"))
-from compare_ort import model_options, ort_options  # noqa: E402
-
+# What models with free dimensions or known inputs need.
+SETTINGS = json.loads((ROOT / "bench" / "models.json").read_text())
 TYPES = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32,
          "int8": np.int8, "uint8": np.uint8, "bool": np.bool_}
+
+
+def model_options(name):
+    s = SETTINGS.get(name, {})
+    return [f"--shape={v}" for v in s.get("shape", [])] + [f"--bind={v}" for v in s.get("bind", [])]
+
+
+def ort_options(name):
+    s = SETTINGS.get(name, {})
+    shapes = [f"--shape={v.replace(':', '=')}" for v in s.get("shape", [])]
+    fills = [f"--fill={v}" for v in s.get("bind", [])]
+    scalars = [f"--shape={v.split('=')[0]}=scalar" for v in s.get("bind", [])]
+    return shapes + fills + scalars
 
 
 def run(command):

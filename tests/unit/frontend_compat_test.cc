@@ -156,6 +156,16 @@ TEST(Compat, ResizeByScalesSizesAndUpsample) {
   EXPECT_EQ(only_node(sizes.import()).attrs.get_floats("scales", {}), (std::vector<double>{1, 1, 2, 2}));
 }
 
+TEST(Compat, ResizeOfNothingHasNoExtent) {
+  OnnxModel model = model_of(18, {"1", "1", "0", "2"});
+  onnx::NodeProto& node = model.ints("sizes", {1, 1, 3, 4}).node("Resize", {"x", "", "", "sizes"}, {"y"});
+  onnx::AttributeProto& policy = *node.add_attribute();
+  policy.set_name("keep_aspect_ratio_policy");
+  policy.set_type(onnx::AttributeProto::STRING);
+  policy.set_s("not_smaller");
+  EXPECT_NE(model.error().find("an output extent is"), std::string::npos) << model.error();
+}
+
 TEST(Compat, IfWithAKnownConditionIsInlined) {
   OnnxModel model = model_of(13, {"2"});
   model.input("c", {}, onnx::TensorProto::BOOL);

@@ -110,7 +110,9 @@ TEST(Weights, ExternalDataIsReadAndChecked) {
   };
   EXPECT_EQ(import(with_external("w.bin", "4", "8")), "");
   EXPECT_EQ(import(with_external("./w.bin", "4", "")), "");
-  EXPECT_NE(import(with_external("w.bin", "8", "")).find("ends before byte 16"), std::string::npos);
+  EXPECT_NE(import(with_external("w.bin", "8", "")).find("ends before the 8 bytes"), std::string::npos);
+  EXPECT_NE(import(with_external("w.bin", "9223372036854775807", "")).find("ends before the 8 bytes"),
+            std::string::npos);
   EXPECT_NE(import(with_external("w.bin", "4", "4")).find("has 4 bytes, but f32[2] needs 8"), std::string::npos);
   EXPECT_NE(import(with_external("w.bin", "-4", "8")).find("offset '-4'"), std::string::npos);
   EXPECT_NE(import(with_external("../secret", "", "")).find("outside the model's folder"), std::string::npos);

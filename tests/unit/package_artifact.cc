@@ -175,6 +175,8 @@ TEST(Artifact, ManifestTells) {
   EXPECT_GE(artifact.weight_bytes, 160);
   EXPECT_EQ(manifest.at("kernels").size(), 2u);
   EXPECT_EQ(manifest.at("kernels").at(0).at("record"), "default");
+  EXPECT_GT(manifest.at("kernels").at(0).at("flops"), 0);
+  EXPECT_GT(manifest.at("kernels").at(0).at("bytes"), 0);
   EXPECT_EQ(manifest.at("inputs").at(0).at("name"), "in");
   EXPECT_EQ(manifest.at("inputs").at(0).at("number"), kNumber);
   EXPECT_EQ(manifest.at("outputs").at(1).at("number"), 1);

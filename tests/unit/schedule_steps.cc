@@ -81,6 +81,7 @@ TEST(Steps, RefusedWithAReason) {
   EXPECT_NE(why(conv({}), "inline relu").find("output"), std::string::npos);
   EXPECT_NE(why(conv({}), "split conv ox [4]; reorder conv ox.1 ox.0").find("inside"), std::string::npos);
   EXPECT_NE(why(conv({}), "pack conv w [0:8,1:1,2:1,3:1,0:1]").find("pack"), std::string::npos);
+  EXPECT_NE(why(conv({}), "pack conv w [0:9223372036854775807,0:1]").find("out of range"), std::string::npos);
   EXPECT_NE(why(softmax_like(3, 4), "compute_at max sum i0").find("outside"), std::string::npos);
 }
 

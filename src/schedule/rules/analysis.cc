@@ -22,21 +22,33 @@ std::vector<Load> loads_of(const State& state, const Stage& stage) {
   return loads;
 }
 
-static Along stride_class(const Shape& shape, const std::vector<std::optional<Lin>>& index, int var) {
+// Elements that the affine part of an index moves by when the variable advances by one.
+static i64 stride_of(const Shape& shape, const std::vector<std::optional<Lin>>& index, int var) {
   const Shape strides = row_major_strides(shape);
   i64 stride = 0;
-  bool affine = true;
   for (size_t d = 0; d < index.size(); d++) {
-    if (!index[d]) {
-      affine = false;
-      continue;
-    }
+    if (!index[d]) continue;
     for (const auto& [v, coefficient] : index[d]->terms) {
       if (v == var) stride += coefficient * strides[d];
     }
   }
+  return stride;
+}
+
+static Along stride_class(const Shape& shape, const std::vector<std::optional<Lin>>& index, int var) {
+  const i64 stride = stride_of(shape, index, var);
+  const bool affine = std::all_of(index.begin(), index.end(), [](const auto& lin) { return lin.has_value(); });
   if (stride == 0) return affine ? Along::absent : Along::random;
   return stride == 1 ? Along::contiguous : Along::strided;
+}
+
+i64 short_stride(const State& state, const Stage& stage, const Access& access, int axis) {
+  const loop::Buffer& buffer = state.buffers[static_cast<size_t>(access.buffer)];
+  if (!buffer.pack.dims.empty()) return 0;
+  const bool affine =
+      std::all_of(access.index.begin(), access.index.end(), [](const auto& lin) { return lin.has_value(); });
+  const i64 stride = stride_of(buffer.shape, access.index, axis_of(stage, axis).var);
+  return affine && stride >= 2 && stride <= kShortStride ? stride : 0;
 }
 
 static bool index_uses(const Stage&, const Expr& value, int buffer, int var) {

@@ -1,7 +1,8 @@
 // Stages without reduction: element by element work and movement. The axis that is contiguous in the result is
-// vectorised, several vectors at a time; the outermost loops run in parallel when the work is worth it. Where vectors
-// are gathered, because a source is contiguous along another axis, that axis goes innermost: one block of rows of the
-// source is used up before the next is touched.
+// vectorised, several vectors at a time; the outermost loops run in parallel when the work is worth it.
+//
+// When an operand is contiguous along another axis (a transposition), as many steps of that axis as there are lanes are
+// unrolled around the vector: code generation turns such a square in registers, instead of reading lane by lane.
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
@@ -17,12 +18,13 @@ int vector_axis(const State& state, const Stage& stage) {
   return best;
 }
 
-// The axis along which a load that is strided along `axis` is contiguous; -1 if there is none.
-int source_axis(const State& state, const Stage& stage, int axis) {
+// The axis along which an operand is contiguous that is read with a stride along the vector axis; -1 if none.
+int crossing_axis(const State& state, const Stage& stage, int vector) {
   for (const Load& load : loads_of(state, stage)) {
-    if (along(state, stage, load.access, axis) != Along::strided) continue;
-    for (int other : spatial_axes(stage))
-      if (along(state, stage, load.access, other) == Along::contiguous) return other;
+    if (load.constant_value() || along(state, stage, load.access, vector) != Along::strided) continue;
+    for (int axis : spatial_axes(stage)) {
+      if (axis != vector && along(state, stage, load.access, axis) == Along::contiguous) return axis;
+    }
   }
   return -1;
 }
@@ -36,11 +38,12 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   const i64 lanes = std::max<i64>(1, b.target.lanes(element_bytes(b.state, stage)));
   const i64 extent = axis_of(stage, axis).extent;
   const std::string v = axis_of(stage, axis).name;
+  const int crossing = crossing_axis(b.state, stage, axis);
   std::vector<i64> options;
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
   for (i64 vectors = 1; vectors <= 8 && (vectors == 1 || vectors * lanes <= extent); vectors *= 2) {
-    if (vectors <= 4 && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160)
+    if (vectors <= (crossing < 0 ? 4 : 1) && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160)
       best = static_cast<int>(options.size());
     options.push_back(vectors);
     alternatives.push_back({split_step(block, v, {vectors, lanes})});
@@ -48,17 +51,21 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   b.choice(block + " vectors", options, alternatives, best);
   std::vector<Step> order{step_of(StepKind::reorder, block)};
   std::vector<i64> counts;
-  const int source = source_axis(b.state, stage, axis);
-  const auto add_loop = [&](const std::string& name, i64 count) {
-    order[0].loops.push_back(name);
-    counts.push_back(count);
-  };
-  for (const LoopSpec& loop : stage.loops)
-    if (loop.axis != axis && loop.axis != source) add_loop(loop.name, axis_of(stage, loop.axis).extent);
-  add_loop(v + ".0", ceil_div(extent, options[static_cast<size_t>(best)] * lanes));
-  for (const LoopSpec& loop : stage.loops)
-    if (loop.axis == source) add_loop(loop.name, axis_of(stage, source).extent);
-  order[0].loops.insert(order[0].loops.end(), {v + ".1", v + ".2"});
+  for (const LoopSpec& loop : stage.loops) {
+    if (loop.axis == axis || loop.axis == crossing) continue;
+    order[0].loops.push_back(loop.name);
+    counts.push_back(axis_of(stage, loop.axis).extent);
+  }
+  if (crossing >= 0) {
+    const Axis& square = axis_of(stage, crossing);
+    b.fixed({split_step(block, square.name, {lanes})});
+    order[0].loops.insert(order[0].loops.end(), {square.name + ".0", v + ".0", v + ".1", square.name + ".1", v + ".2"});
+    counts.push_back(ceil_div(square.extent, lanes));
+    order.push_back(mark_step(block, square.name + ".1", "unroll"));
+  } else {
+    order[0].loops.insert(order[0].loops.end(), {v + ".0", v + ".1", v + ".2"});
+  }
+  counts.push_back(ceil_div(extent, options[static_cast<size_t>(best)] * lanes));
   order.push_back(mark_step(block, v + ".1", "unroll"));
   order.push_back(mark_step(block, v + ".2", "vectorize"));
   const std::vector<std::string> loops = order[0].loops;

@@ -34,6 +34,8 @@ double column_cost(const Builder& b, const Stage& stage, int axis, i64 lanes, bo
     } else if (how == Along::contiguous ||
                (b.pack && how == Along::strided && packable_along(b.state, stage, load, axis))) {
       cost += per_vector;
+    } else if (const i64 stride = short_stride(b.state, stage, load.access, axis); stride > 0) {
+      cost += static_cast<double>(stride) * per_vector;
     } else {
       cost += 1;
       gathers = gathers || !load.constant_value();

@@ -23,7 +23,7 @@ Reason step_pack(State& state, const Step& step) {
   pack.source = buffer.shape;
   for (size_t i = 0; i + 1 < step.ints.size(); i += 2) {
     const i64 axis = step.ints[i], scale = step.ints[i + 1];
-    if (axis < 0 || axis >= static_cast<i64>(buffer.shape.size()) || scale < 1)
+    if (axis < 0 || axis >= static_cast<i64>(buffer.shape.size()) || scale < 1 || scale > i64{1} << 40)
       return "pack: a dimension is out of range";
     pack.dims.push_back({static_cast<int>(axis), scale});
   }

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Makes a folder of peers for mcc-bench --peers=DIR: ONNX Runtime (npm), oneDNN and OpenBLAS (Debian), and the program
+# that measures this machine's limits. Each peer is an executable DIR/peer-NAME; add your own in the same way.
+#   bench/setup.sh DIR [ORT_DIR]     ORT_DIR: a folder that has node_modules/onnxruntime-node already
+set -euo pipefail
+[ $# -ge 1 ] || { echo "usage: setup.sh DIR [ORT_DIR]" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+
+for package in libdnnl-dev libopenblas-dev; do
+  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package"
+done
+if [ $# -ge 2 ]; then
+  ln -sfn "$(cd "$2" && pwd)/node_modules" "$folder/node_modules"
+else
+  bash "$here/install_ort.sh" "$folder"
+fi
+cp "$here/bench_ort.mjs" "$here/ort_inputs.mjs" "$folder/"
+cp "$here/peer_onnxruntime.sh" "$folder/peer-onnxruntime"
+chmod +x "$folder/peer-onnxruntime"
+flags=(-O3 -march=native -Wall -Wextra)
+c++ -std=c++17 "${flags[@]}" -fopenmp "$here/peer_onednn.cc" -o "$folder/peer-onednn" -ldnnl
+c++ -std=c++17 "${flags[@]}" "$here/peer_openblas.cc" -o "$folder/peer-openblas" -lopenblas
+cc "${flags[@]}" "$here/peak.c" -o "$folder/peak"
+echo "setup: peers are in $folder"

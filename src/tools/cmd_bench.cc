@@ -1,0 +1,280 @@
+// mcc-bench: latency of artifacts and peers, interleaved in one run. Each model is compiled (or is an artifact
+// already), then every side runs in turn, in a process of its own, for several passes; how they compare is told in
+// ratios, because times hold only for this machine and moment. A peer is any executable DIR/peer-NAME of --peers=DIR
+// (bench/setup.sh makes such a folder, bench/peer.h tells how they are called); DIR/peak measures the machine's limits.
+#include <unistd.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "base/process.h"
+#include "base/text.h"
+#include "bench/report.h"
+#include "bench/steps.h"
+#include "passes/passes.h"
+#include "tools/artifact.h"
+#include "tools/tools.h"
+
+namespace mcc {
+namespace {
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+constexpr double kLimitS = 3600;
+constexpr int kNoSuchOp = 3;  // a peer's exit status
+
+struct BenchArgs {
+  std::vector<std::string> models, peers_wanted, threads{"1"};
+  std::string peers, log, target = "host", artifacts, settings, plot;
+  int passes = 3;
+  double seconds = 0.3;
+  bool kernels = false, start_up = false, json = false;
+};
+
+Json run_for_json(const std::vector<std::string>& command, int* exit_code = nullptr) {
+  const ProcessResult result = run_process(command, kLimitS);
+  if (exit_code) *exit_code = result.exit_code;
+  if (result.exit_code != 0) {
+    if (exit_code && *exit_code == kNoSuchOp) return {};
+    throw JobError(
+        fmt::format("{} (status {}, signal {}): {}", command[0], result.exit_code, result.signal, result.err));
+  }
+  const size_t last = result.out.find_last_of('\n', result.out.size() - 2);
+  return Json::parse(last == std::string::npos ? result.out : result.out.substr(last + 1));
+}
+
+std::vector<std::string> mcc_command(const std::string& command) { return {self_path().string(), command}; }
+
+// What a model needs to be imported: its --shape, --dim and --bind options from the settings file.
+std::vector<std::string> model_options(const BenchArgs& args, const std::string& name) {
+  if (args.settings.empty()) return {};
+  const Json own = Json::parse(read_file(args.settings)).value(name, Json::object());
+  std::vector<std::string> options;
+  for (const auto& [option, values] : own.items()) {
+    for (const std::string value : values) options.push_back(fmt::format("--{}={}", option, value));
+  }
+  return options;
+}
+
+// One model at one number of threads: what is run, and where its files lie.
+struct Subject {
+  std::string model, name;  // model: an ONNX file, or an artifact
+  int threads = 1;
+  std::vector<std::string> options;
+  fs::path artifact, steps;
+  bool given = false;  // as an artifact
+};
+
+void compile(const BenchArgs& args, const Subject& s, const fs::path& out, const std::string& emit) {
+  std::vector<std::string> command = mcc_command("compile");
+  command.insert(command.end(), {s.model, "--quiet", "--target=" + args.target, fmt::format("--threads={}", s.threads),
+                                 "--emit=" + emit, "-o", out.string()});
+  command.insert(command.end(), s.options.begin(), s.options.end());
+  const fs::path log = fs::is_directory(args.log) ? fs::path(args.log) / (s.name + ".db") : fs::path(args.log);
+  if (!log.empty() && fs::exists(log)) command.push_back("--log=" + log.string());
+  const ProcessResult result = run_process(command, kLimitS);
+  if (result.exit_code != 0) throw JobError(fmt::format("{}: does not compile: {}", s.model, result.err));
+}
+
+ModelArgs import_args(const Subject& s) {
+  ModelArgs args;
+  CLI::App app;
+  args.add_to(app);
+  Args words = {"import", s.model};
+  words.insert(words.end(), s.options.begin(), s.options.end());
+  parse_command_line(app, words);
+  return args;
+}
+
+Subject prepare(const BenchArgs& args, const std::string& model, int threads, const fs::path& folder) {
+  Subject s;
+  s.model = model;
+  s.threads = threads;
+  s.given = fs::is_directory(model);
+  s.name = s.given ? fs::path(model).filename().string() : fs::path(model).stem().string();
+  if (s.given) return s.artifact = model, s;
+  s.options = model_options(args, s.name);
+  s.artifact = folder / fmt::format("{}.{}", s.name, threads);
+  s.steps = folder / fmt::format("{}.{}.json", s.name, threads);
+  compile(args, s, s.artifact, "so");
+  const Graph graph = import_onnx(model, import_args(s).import_options());
+  write_file(s.steps, peer_steps(run_passes(graph, {{"lay_out"}, nullptr})).dump());
+  return s;
+}
+
+// --- the sides ------------------------------------------------------------------------------------------------------
+
+Json run_mcc(const Subject& s, i64 repeat, const fs::path& profile = {}) {
+  std::vector<std::string> command = mcc_command("run");
+  command.insert(command.end(), {s.artifact.string(), "--json", fmt::format("--threads={}", s.threads),
+                                 fmt::format("--repeat={}", repeat)});
+  if (!profile.empty()) command.push_back("--profile=" + profile.string());
+  return run_for_json(command);
+}
+
+// How many runs take the wanted time.
+i64 repeats(const BenchArgs& args, const Subject& s) {
+  const double ms = run_mcc(s, 5).at("min_ms");
+  return std::clamp(static_cast<i64>(args.seconds * 1e3 / std::max(ms, 1e-4)), i64{10}, i64{200000});
+}
+
+struct Peer {
+  std::string name;
+  fs::path program;
+};
+std::vector<Peer> find_peers(const BenchArgs& args) {
+  std::vector<Peer> peers;
+  if (args.peers.empty()) return peers;
+  if (!fs::is_directory(args.peers)) fail("--peers={}: no such folder; bench/setup.sh makes one", args.peers);
+  for (const auto& entry : fs::directory_iterator(args.peers)) {
+    const std::string file = entry.path().filename().string();
+    if (!file.starts_with("peer-") || access(entry.path().c_str(), X_OK) != 0) continue;
+    const std::string name = file.substr(5);
+    const auto& wanted = args.peers_wanted;
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end())
+      peers.push_back({name, fs::absolute(entry.path())});
+  }
+  std::sort(peers.begin(), peers.end(), [](const Peer& a, const Peer& b) { return a.name < b.name; });
+  return peers;
+}
+
+// One pass of a peer; false when it cannot run this model.
+bool run_peer(const BenchArgs& args, const Subject& s, const Peer& peer, Side& side) {
+  std::vector<std::string> command = {peer.program.string(), s.model, s.steps.string(),
+                                      fmt::format("--threads={}", s.threads),
+                                      fmt::format("--seconds={}", args.seconds)};
+  command.insert(command.end(), s.options.begin(), s.options.end());
+  int exit_code = 0;
+  const Json report = run_for_json(command, &exit_code);
+  if (exit_code == kNoSuchOp) return false;
+  side.add(report);
+  return true;
+}
+
+void run_passes_of_sides(const BenchArgs& args, const Subject& s, std::vector<Peer> peers, BenchRow& row) {
+  if (s.given) peers.clear();  // nothing for them to read
+  row.sides.push_back({"mcc"});
+  std::vector<Side> sides;
+  for (const Peer& peer : peers) sides.push_back({peer.name});
+  const i64 repeat = repeats(args, s);
+  for (int pass = 0; pass < args.passes; pass++) {
+    row.sides[0].add(run_mcc(s, repeat));
+    for (size_t p = 0; p < peers.size(); p++) {
+      if (pass == 0 || !sides[p].min_ms.empty()) run_peer(args, s, peers[p], sides[p]);
+    }
+  }
+  for (Side& side : sides) {
+    if (!side.min_ms.empty()) row.sides.push_back(std::move(side));
+  }
+}
+
+// --- what else is told about mcc
+// --------------------------------------------------------------------------------------
+
+void time_kernels(const BenchArgs& args, const Subject& s, const fs::path& scratch, BenchRow& row) {
+  const fs::path file = scratch / "profile.json";
+  run_mcc(s, std::min<i64>(repeats(args, s), 200), file);
+  std::map<int, std::vector<double>> ms_of_step;
+  const Json trace = Json::parse(read_file(file));
+  for (const Json& event : trace.at("traceEvents"))
+    ms_of_step[event.at("args").at("step")].push_back(event.at("dur").get<double>() * 1e-3);
+  const ArtifactInfo info = read_artifact(s.artifact);
+  for (auto& [step, ms] : ms_of_step) {
+    const Json& kernel = info.kernels.at(static_cast<size_t>(step));
+    std::sort(ms.begin(), ms.end());
+    row.kernels.push_back({kernel.at("name"), ms.front(), ms[ms.size() / 2], kernel.value("flops", i64{0}),
+                           kernel.value("bytes", i64{0})});
+  }
+}
+
+Resident resident_memory(const BenchArgs& args, const Subject& s, const fs::path& scratch) {
+  const fs::path folder = scratch / "program";
+  compile(args, s, folder, "exe");
+  const Json manifest = Json::parse(read_file(folder / "manifest.json"));
+  i64 needed = manifest.at("weight_bytes").get<i64>() + manifest.at("peak_arena_bytes").get<i64>();
+  for (const char* list : {"inputs", "outputs"}) {
+    for (const Json& tensor : manifest.at(list)) needed += tensor.at("bytes").get<i64>();
+  }
+  const Json report =
+      run_for_json({(folder / "model").string(), "--json", "--repeat=1", fmt::format("--threads={}", s.threads)});
+  return {report.at("peak_rss_kib"), needed / 1024};
+}
+
+MachineLimits machine_limits(const BenchArgs& args) {
+  const fs::path program = fs::path(args.peers) / "peak";
+  if (args.peers.empty() || !fs::exists(program)) return {};
+  const Json limits = run_for_json({fs::absolute(program).string()});
+  return {limits.at("fma_gflops_best"), limits.at("read_gbs")};
+}
+
+// --- the whole
+// --------------------------------------------------------------------------------------------------------
+
+BenchRow bench_model(const BenchArgs& args, const std::string& model, int threads, const std::vector<Peer>& peers,
+                     const fs::path& folder) {
+  const TempDir scratch;
+  const Subject s = prepare(args, model, threads, folder);
+  BenchRow row{s.name, threads, {}, {}, {}};
+  run_passes_of_sides(args, s, peers, row);
+  if (args.kernels) time_kernels(args, s, scratch.path(), row);
+  if (args.start_up && !s.given) row.resident = resident_memory(args, s, scratch.path());
+  return row;
+}
+
+bool parse(const Args& words, BenchArgs& into) {
+  CLI::App app("Latency of artifacts and peers, interleaved in one run.", words[0]);
+  app.add_option("MODEL", into.models, "ONNX files, compiled here, or artifacts")->required();
+  app.add_option("--peers", into.peers, "folder of the programs to compare with, peer-NAME (bench/setup.sh makes one)");
+  app.add_option("--peer", into.peers_wanted, "only this peer (repeatable)");
+  app.add_option("--threads", into.threads, "numbers of threads, default 1")->delimiter(',');
+  app.add_option("--passes", into.passes, "how often each side runs, default 3")->check(CLI::PositiveNumber);
+  app.add_option("--seconds", into.seconds, "of each timed run, default 0.3")->check(CLI::PositiveNumber);
+  app.add_option("--target", into.target, "name or JSON file of the device");
+  app.add_option("--log", into.log, "tuning log, or a folder with MODEL.db of each model");
+  app.add_option("--settings", into.settings,
+                 "JSON file with the options of models: {NAME: {shape: [..], bind: [..]}}");
+  app.add_option("--artifacts", into.artifacts, "folder that keeps the artifacts");
+  app.add_option("--plot", into.plot, "file for a plot (SVG)");
+  app.add_flag("--kernels", into.kernels, "each kernel's time and share of the machine's limits");
+  app.add_flag("--start-up", into.start_up, "also the time to load and run once, and the program's resident memory");
+  app.add_flag("--json", into.json, "print one JSON object on standard output");
+  return parse_command_line(app, words);
+}
+
+int thread_count(const std::string& text) {
+  const auto count = to_i64(text);
+  if (!count || *count < 1 || *count > 1024) fail("--threads={}: want numbers like 1,2", text);
+  return static_cast<int>(*count);
+}
+
+}  // namespace
+
+int cmd_bench(const Args& words) {
+  BenchArgs args;
+  if (!parse(words, args)) return 0;
+  const TempDir scratch;
+  const fs::path folder = args.artifacts.empty() ? scratch.path() : fs::path(args.artifacts);
+  fs::create_directories(folder);
+  const std::vector<Peer> peers = find_peers(args);
+  BenchReport report{machine_limits(args), args.passes, args.seconds, {}};
+  fmt::print(stderr, "{}", table_head(report));
+  int failed = 0;
+  for (const std::string& threads : args.threads) {
+    for (const std::string& model : args.models) {
+      try {
+        report.rows.push_back(bench_model(args, model, thread_count(threads), peers, folder));
+        fmt::print(stderr, "{}", table_row(report.rows.back(), report.limits));
+      } catch (const JobError& error) {
+        failed++;
+        fmt::print(stderr, "{}\n", error.what());
+      }
+    }
+  }
+  if (!args.plot.empty()) write_file(args.plot, to_svg(report));
+  fmt::print(stderr, "{}", table_foot(report));
+  if (args.json) fmt::print("{}\n", to_json(report).dump());
+  return failed ? 1 : 0;
+}
+
+}  // namespace mcc
