@@ -141,9 +141,9 @@ class Conductor {
       f->addParamAttr(i, llvm::Attribute::NoCapture);
       if (buffer.scope == loop::Scope::input || buffer.scope == loop::Scope::constant)
         f->addParamAttr(i, llvm::Attribute::ReadOnly);
-      const i64 bytes = loop::is_param(buffer.scope) ? elements(buffer.shape) * size_of(buffer.dtype) : place.bytes;
-      if (bytes > 0) f->addDereferenceableParamAttr(i, static_cast<u64>(bytes));
-      const i64 align = loop::is_param(buffer.scope) ? size_of(buffer.dtype) : 64;
+      const bool is_param = loop::is_param(buffer.scope);  // may be a part of a larger tensor, and not all there
+      if (!is_param && place.bytes > 0) f->addDereferenceableParamAttr(i, static_cast<u64>(place.bytes));
+      const i64 align = is_param ? size_of(buffer.dtype) : 64;
       f->addParamAttr(i, llvm::Attribute::getWithAlignment(module_.getContext(), llvm::Align(static_cast<u64>(align))));
     }
     return f;

@@ -1,5 +1,7 @@
 // Convolutions: Conv and ConvTranspose in one, two, three spatial axes, any groups, strides, dilations, pads and both
 // layouts. Weights are ONNX's: [OC, IC/group, kernel...] for Conv, [IC, OC/group, kernel...] for ConvTranspose.
+// Attribute layout is the input's, out_layout the output's when that is another: an image in planes becomes
+// channels-last.
 #include "ops/conv.h"
 
 namespace mcc::ops {
@@ -28,7 +30,7 @@ Shape transposed_extents(const Window& w, const Shape& output_padding) {
 
 std::vector<TensorType> infer_conv(const Node& node, Types in) {
   ConvShape c = conv_shape(node, in);
-  return {{in[0].dtype, arrange(c.window.channels_last, Parts<i64>{c.batch, c.out_channels, c.window.out})}};
+  return {{in[0].dtype, arrange(c.out_channels_last, Parts<i64>{c.batch, c.out_channels, c.window.out})}};
 }
 
 constexpr OpDef kOps[] = {
@@ -48,6 +50,7 @@ ConvShape conv_shape(const Node& node, Types in) {
   if (node.attrs.get_ints("kernel_shape", kernel) != kernel)
     fail("kernel_shape differs from the weights {}", to_string(w));
   c.window = read_window(node, x, kernel);
+  c.out_channels_last = is_channels_last(node, "out_layout", node.attrs.get_string("layout", "NCHW"));
   c.batch = x[0];
   c.group = node.attrs.get_int("group", 1);
   c.in_channels = split(c.window.channels_last, x).channel;

@@ -6,7 +6,8 @@
 namespace mcc::ops {
 
 struct ConvShape {
-  Window window;  // `out` filled
+  Window window;  // `out` filled; its layout is the input's
+  bool out_channels_last = false;
   bool transposed = false;
   i64 batch = 0, group = 1;
   i64 in_channels = 0, out_channels = 0;  // of all groups together

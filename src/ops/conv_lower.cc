@@ -1,9 +1,9 @@
 // Convolutions as loop programs.
 //
 // Conv: a block "pad" when there is padding, then a perfect nest "conv" over output pixels and channels that reduces
-// over kernel and input channels. Channels last: spatial n, o..., oc; reduction k..., ic. Channels first: n, oc, o...;
-// ic, k.... Depthwise has no ic. Other groups compute [.., group, channel of the group] and a last block flattens the
-// two.
+// over kernel and input channels. Output channels last: spatial n, o..., oc; else n, oc, o.... Input channels last:
+// reduction k..., ic; else ic, k.... Depthwise has no ic. Other groups compute [.., group, channel of the group] and a
+// last block flattens the two.
 //
 // ConvTranspose: a block "dilate" spreads the input with zeros between, and then it is a convolution of stride one with
 // the kernel turned around. Bias is an elementwise block "bias"; narrow floats accumulate in f32 and are cast there.
@@ -52,7 +52,7 @@ bool has_group_axis(const ConvShape& c) { return c.group > 1 && !c.depthwise(); 
 
 Nest nest_of(const ConvShape& c) {
   const Window& w = c.window;
-  bool last = w.channels_last;
+  bool last = c.out_channels_last;
   Nest nest;
   nest.spatial = arrange(last, Parts<i64>{c.batch, c.out_channels, w.out});
   nest.axes = arrange(last, Parts<std::string>{"n", c.depthwise() ? "c" : "oc", axis_names("o", w.rank())});
@@ -65,15 +65,15 @@ Nest nest_of(const ConvShape& c) {
   nest.reduction = w.kernel;
   std::vector<std::string> inner = axis_names("k", w.rank());
   if (!c.depthwise()) {
-    nest.reduction.insert(last ? nest.reduction.end() : nest.reduction.begin(), c.group_in());
-    inner.insert(last ? inner.end() : inner.begin(), "ic");
+    nest.reduction.insert(w.channels_last ? nest.reduction.end() : nest.reduction.begin(), c.group_in());
+    inner.insert(w.channels_last ? inner.end() : inner.begin(), "ic");
   }
   nest.axes.insert(nest.axes.end(), inner.begin(), inner.end());
   return nest;
 }
 
 Point point_of(const ConvShape& c, Vars s, Vars r) {
-  bool last = c.window.channels_last;
+  bool last = c.out_channels_last;
   Point p;
   p.g = p.oc = p.ic = loop::const_int(0);
   if (has_group_axis(c)) {
@@ -82,7 +82,7 @@ Point point_of(const ConvShape& c, Vars s, Vars r) {
     s.erase(group);
   }
   if (!c.depthwise()) {
-    auto channel = last ? r.end() - 1 : r.begin();
+    auto channel = c.window.channels_last ? r.end() - 1 : r.begin();
     p.ic = *channel;
     r.erase(channel);
   }
@@ -104,7 +104,7 @@ Vars weight_index(const ConvShape& c, const Point& p) {
 
 // y from the accumulators: flattens groups, adds the bias, casts.
 void finish(FuncBuilder& b, const ConvShape& c, int sums, int bias, int y, const TensorType& type, DType acc) {
-  bool last = c.window.channels_last;
+  bool last = c.out_channels_last;
   const char* name = bias >= 0 ? "bias" : has_group_axis(c) ? "ungroup" : "cast";
   b.axes(arrange(last, Parts<std::string>{"n", "oc", axis_names("o", c.window.rank())}));
   b.block(name, type.shape, y, [&](const Vars& v) {

@@ -58,8 +58,8 @@ void scatter_sums(const ConvShape& c, const Doubles& sums, const Tensor* bias, i
   for (i64 p = 0; p < count; p++)
     for (i64 oc = 0; oc < ocs; oc++) {
       i64 channel = g * ocs + oc, pixel = first + p;
-      i64 to = c.window.channels_last ? (n * pixels + pixel) * c.out_channels + channel
-                                      : (n * c.out_channels + channel) * pixels + pixel;
+      i64 to = c.out_channels_last ? (n * pixels + pixel) * c.out_channels + channel
+                                   : (n * c.out_channels + channel) * pixels + pixel;
       y.set(to, sums[at(p * ocs + oc)] + (bias ? bias->get(channel) : 0));
     }
 }

@@ -15,8 +15,8 @@ std::vector<std::string> axis_names(const std::string& prefix, size_t rank) {
   return names;
 }
 
-bool is_channels_last(const Node& node) {
-  std::string layout = node.attrs.get_string("layout", "NCHW");
+bool is_channels_last(const Node& node, const char* attribute, const std::string& otherwise) {
+  std::string layout = node.attrs.get_string(attribute, otherwise);
   if (layout != "NCHW" && layout != "NHWC") fail("layout {} is neither NCHW nor NHWC", layout);
   return layout == "NHWC";
 }

@@ -45,7 +45,8 @@ Parts<T> split(bool channels_last, const std::vector<T>& list) {
 // Names for `rank` spatial loops: {"oy", "ox"} for prefix "o".
 std::vector<std::string> axis_names(const std::string& prefix, size_t rank);
 
-bool is_channels_last(const Node& node);  // throws Error for a layout that is neither NCHW nor NHWC
+// Throws Error for a layout that is neither NCHW nor NHWC.
+bool is_channels_last(const Node& node, const char* attribute = "layout", const std::string& otherwise = "NCHW");
 
 // The window a node's attributes describe over an input of shape x; `out` is left empty. Throws Error when they do not
 // fit.

@@ -2,11 +2,14 @@
 //   Gemm                 MatMul (+ Mul by alpha) (+ Mul by beta) + Add
 //   MatMul               a constant operand is stored as the product reads it
 //   Einsum               of two operands: Transpose, Reshape, MatMul, back; of one: Transpose and ReduceSum
-//   (decompose_einsum.cc) GroupNormalization   statistics over a Reshape that splits the channels, then Mul and Add; so
-//   it runs in any layout Sum, Mean, Max, Min  of very many inputs: a tree
+//                        (decompose_einsum.cc)
+//   ConvTranspose        with strides: one convolution, results dealt out (decompose_transposed_conv.cc)
+//   GroupNormalization   statistics over a Reshape that splits the channels, then Mul and Add; so it runs in any layout
+//   Sum, Mean, Max, Min  of very many inputs: a tree
 #include <algorithm>
 
 #include "passes/decompose_einsum.h"
+#include "passes/decompose_transposed_conv.h"
 #include "passes/passes.h"
 #include "passes/simplify.h"
 
@@ -110,6 +113,7 @@ ValueId decomposed(Rewriter& rw, const Node& node) {
     return product(rw, node.in[0], node.in[1], node.attrs.get_int("transA", 0) != 0,
                    node.attrs.get_int("transB", 0) != 0);
   if (node.op == "Einsum") return decompose_einsum(rw, node);
+  if (node.op == "ConvTranspose") return decompose_transposed_conv(rw, node);
   if (node.op == "GroupNormalization") return group_norm(rw, node);
   if (node.in.size() <= kMaxTerms) return kNone;
   if (is_op(node, {"Sum", "Max", "Min"})) return tree(rw, node.op, node.in);

@@ -70,7 +70,8 @@ Part lower_node(const Graph& graph, const Node& node) {
 
 class Joiner {
  public:
-  Joiner(const Graph& graph, const FusedGroup& group) : graph_(graph) {
+  Joiner(const Graph& graph, const FusedGroup& group, std::span<const LoweredModel::View> views)
+      : graph_(graph), views_(views) {
     for (const int n : group.nodes) parts_.push_back(lower_node(graph, graph.nodes[static_cast<size_t>(n)]));
     add_params(group);
     for (const Part& part : parts_) append(part);
@@ -81,6 +82,7 @@ class Joiner {
 
  private:
   const Graph& graph_;
+  std::span<const LoweredModel::View> views_;
   std::vector<Part> parts_;
   std::map<ValueId, int> buffer_of_;
   std::set<std::string> buffer_names_, var_names_, block_names_;
@@ -92,8 +94,10 @@ class Joiner {
 
   void add_buffer(ValueId v, std::string name, Scope scope) {
     const TensorType& type = graph_.values[static_cast<size_t>(v)].type;
+    const Shape& pitch = views_[static_cast<size_t>(v)].pitch;
     buffer_of_[v] = static_cast<int>(func.buffers.size());
-    func.buffers.push_back({unique(buffer_names_, name, "."), type.dtype, type.shape, scope, {}});
+    func.buffers.push_back(
+        {unique(buffer_names_, name, "."), type.dtype, pitch.empty() ? type.shape : pitch, scope, {}});
     if (scope != Scope::temp) args.push_back(v);
   }
 
@@ -129,7 +133,7 @@ class Joiner {
       if (scalars_[p]) continue;
       if (!buffer_of_.contains(v)) add_buffer(v, lower_case(part.node->op), Scope::temp);
       buffers_[p] = buffer_of_.at(v);
-      MCC_CHECK(func.buffers[static_cast<size_t>(buffers_[p])].shape == part.func.buffers[p].shape);
+      MCC_CHECK(part.func.buffers[p].shape == graph_.values[static_cast<size_t>(v)].type.shape);
     }
     for (size_t b = 0; b < buffers_.size(); b++) {
       if (buffers_[b] >= 0 || scalars_[b]) continue;
@@ -183,8 +187,8 @@ class Joiner {
 
 }  // namespace
 
-KernelCall join_group(const Graph& graph, const FusedGroup& group) {
-  Joiner joiner(graph, group);
+KernelCall join_group(const Graph& graph, const FusedGroup& group, std::span<const LoweredModel::View> views) {
+  Joiner joiner(graph, group, views);
   KernelCall call{std::move(joiner.func), std::move(joiner.args), {}};
   call.func.name = kernel_name(graph, group);
   for (const int n : group.nodes) call.nodes.push_back(graph.nodes[static_cast<size_t>(n)].name);

@@ -45,7 +45,7 @@ std::string size_text(const Graph& graph, const Node& node) {
       shape_of(graph, *std::find_if(node.out.begin(), node.out.end(), [](ValueId v) { return v != kNone; }));
   const Shape in = node.in.empty() || node.in[0] == kNone ? Shape{} : shape_of(graph, node.in[0]);
   if (is_op(node, {"Conv", "ConvTranspose"}) && out.size() >= 3) {
-    const bool last = node.attrs.get_string("layout", "NCHW") == "NHWC";
+    const bool last = node.attrs.get_string("out_layout", node.attrs.get_string("layout", "NCHW")) == "NHWC";
     return fmt::format("{} -> {}{}", image(node, in), last ? out.back() : out[1], window(node));
   }
   if (node.op.ends_with("Pool") && out.size() >= 3) return image(node, in) + window(node);

@@ -17,15 +17,26 @@ void put_only(Places& places, const Node& node, std::vector<ValueId> in, Attrs n
   places.put(node.out[0], {places.rw.emit(node.op, std::move(in), std::move(node_attrs)), perm});
 }
 
+// A convolution that reads an image of few channels in planes, as it is: only single elements of its input are used
+// at a time, while a transposition would move them one by one.
+bool reads_planes(Places& places, const Node& node) {
+  constexpr i64 kMostPlanes = 16;
+  const ValueId x = places.rw.now(node.in[0]);
+  return node.op == "Conv" && !places.is_moved(node.in[0]) && node.attrs.get_int("group", 1) == 1 &&
+         !moves_only_units(places.rw.shape(x), inverse(channels_first_of_last(places.rw.rank(x)))) &&
+         places.rw.shape(x)[1] <= kMostPlanes;
+}
+
 // Convolutions and pools: always channels-last. Weights stay as they are.
 bool window(Places& places, const Node& node) {
   const i64 rank = rank_of(places, node.in[0]);
   if (rank < 3 || node.out.size() != 1 || node.attrs.get_string("layout", "NCHW") != "NCHW") return false;
   const Perm perm = channels_first_of_last(rank);
-  std::vector<ValueId> in{places.in_order(node.in[0], perm)};
+  const bool planes = reads_planes(places, node);
+  std::vector<ValueId> in{planes ? places.rw.now(node.in[0]) : places.in_order(node.in[0], perm)};
   for (size_t i = 1; i < node.in.size(); i++) in.push_back(places.plain(node.in[i]));
   Attrs last = node.attrs;
-  last.set("layout", std::string("NHWC"));
+  last.set(planes ? "out_layout" : "layout", std::string("NHWC"));
   put_only(places, node, std::move(in), std::move(last), perm);
   return true;
 }

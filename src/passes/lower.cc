@@ -17,11 +17,11 @@ bool computes_nothing(const Graph& graph, const FusedGroup& group) {
 
 LoweredModel lower(Graph graph) {
   LoweredModel model;
-  model.graph = own_outputs(std::move(graph));
+  model.graph = own_buffers(std::move(graph));
   model.views = plan_views(model.graph).views;
   for (const FusedGroup& group : fuse(model.graph)) {
     if (computes_nothing(model.graph, group)) continue;
-    KernelCall call = join_group(model.graph, group);
+    KernelCall call = join_group(model.graph, group, model.views);
     call.func = loop::collapse(loop::simplify(call.func));
     if (const std::string wrong = loop::verify(call.func); !wrong.empty())
       throw InternalError(fmt::format("the program of the kernel '{}' is wrong: {}", call.func.name, wrong));

@@ -42,7 +42,9 @@ struct FusedGroup {
 std::vector<FusedGroup> fuse(
     const Graph&);  // every node that needs work is in exactly one group; groups in executable order
 
-// A kernel of the model. args[i] is the value bound to the i-th parameter of func.
+// A kernel of the model. args[i] is the value bound to the i-th parameter of func. The parameter of a value with a
+// pitch has the pitch's shape: it begins at the value, the program touches only the value's elements of it, and the
+// rest may be other values or lie behind the end of the memory.
 struct KernelCall {
   loop::Func func;  // algorithm form; name is the anchor's op and shape, for people
   std::vector<ValueId> args;
@@ -53,11 +55,11 @@ struct LoweredModel {
   std::vector<KernelCall> calls;
   // Values that are the same bytes as another value: alias_of[v] = value it is a view of, or kNone.
   // The base is never a view itself, and a graph output never is a view (others may live inside it).
-  // A Reshape costs nothing; a contiguous Slice is a view at an offset; inputs of a contiguous Concat live inside its
-  // output.
+  // A Reshape costs nothing; a Slice is a view at an offset; inputs of a Concat live inside its output.
   struct View {
     ValueId base = kNone;
     i64 offset_bytes = 0;
+    Shape pitch;  // if not empty: the rows of the value are apart as in a tensor of this shape
   };
   std::vector<View> views;  // one for each value
 };

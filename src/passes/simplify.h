@@ -14,6 +14,7 @@ inline bool become(Rewriter& rw, const Node& node, ValueId x) {
 // Each returns true when it has replaced the node's outputs; the node's inputs are in the new graph.
 bool simplify_arithmetic(Rewriter& rw, const Node& node);
 bool simplify_movement(Rewriter& rw, const Node& node);
+bool simplify_exchange(Rewriter& rw, const Node& node);
 
 // x reshaped or transposed: merges with what made x, is x itself when nothing moves, and a transposition that moves
 // only unit dimensions is a Reshape.

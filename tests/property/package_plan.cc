@@ -35,7 +35,7 @@ TEST(Arena, LiveItemsAreApart) {
   }
 }
 
-constexpr i64 kElements = 48;
+constexpr i64 kRow = 8, kElements = 6 * kRow;
 
 // y[i] = x[i] + z[i], or, shifted, y[i] = x[(i + 1) mod n] + z[i].
 loop::Func add_func(bool shifted) {
@@ -48,12 +48,14 @@ loop::Func add_func(bool shifted) {
   return b.take();
 }
 
+// Some results are views of whole others, and some lie row by row beside each other in one that joins them.
 LoweredModel random_model(Rng& rng) {
   LoweredModel model;
-  const TensorType type{DType::f32, {kElements}};
+  const TensorType type{DType::f32, {kElements}}, joined{DType::f32, {2 * kElements}};
   model.graph.inputs = {model.graph.add_value("in", type)};
   model.views.emplace_back();
-  std::vector<ValueId> values = model.graph.inputs;
+  std::vector<ValueId> values = model.graph.inputs, whole = values;
+  ValueId join = kNone;  // the first of its parts is made
   for (i64 n = 2 + rng.below(12); n > 0; n--) {
     KernelCall call{add_func(rng.below(3) == 0), {rng.pick(values), rng.pick(values)}, {}};
     const ValueId out = model.graph.add_value("v", type);
@@ -62,11 +64,22 @@ LoweredModel random_model(Rng& rng) {
     model.views.emplace_back();
     model.calls.push_back(std::move(call));
     if (rng.below(4) == 0) {
-      values.push_back(model.graph.add_value("view", type));
-      model.views.push_back({out, 0});
+      const bool second = join != kNone;
+      if (!second) {
+        join = model.graph.add_value("join", joined);
+        model.views.emplace_back();
+      }
+      model.views[static_cast<size_t>(out)] = {join, second ? 4 * kRow : 0, {kElements / kRow, 2 * kRow}};
+      if (second) join = kNone;
+      continue;
     }
+    whole.push_back(out);
+    if (rng.below(4) > 0) continue;
+    values.push_back(model.graph.add_value("view", type));
+    whole.push_back(values.back());
+    model.views.push_back({out, 0, {}});
   }
-  for (i64 n = 1 + rng.below(3); n > 0; n--) model.graph.outputs.push_back(rng.pick(values));
+  for (i64 n = 1 + rng.below(3); n > 0; n--) model.graph.outputs.push_back(rng.pick(whole));
   return copied_outputs(std::move(model));
 }
 
@@ -78,13 +91,18 @@ std::vector<loop::Func> funcs_of(const LoweredModel& model) {
 
 using Memory = std::map<std::pair<int, int>, std::vector<float>>;  // (kind, index) -> content
 
-std::span<float> at(Memory& memory, const MemoryPlan::Place& place) {
-  return std::span<float>(memory.at({static_cast<int>(place.kind), place.index}))
-      .subspan(static_cast<size_t>(place.offset / 4), kElements);
+struct Elements {
+  float* data;
+  size_t pitch;  // of rows
+  float& operator[](size_t i) const { return data[i / kRow * pitch + i % kRow]; }
+};
+
+Elements at(Memory& memory, const MemoryPlan::Place& place, size_t pitch) {
+  return {memory.at({static_cast<int>(place.kind), place.index}).data() + place.offset / 4, pitch};
 }
 
 // Element by element in the order of the program: what a kernel does to memory that its arguments share.
-void run_call(const KernelCall& call, std::span<const float> x, std::span<const float> z, std::span<float> y) {
+void run_call(const KernelCall& call, Elements x, Elements z, Elements y) {
   const bool copy = call.func.name.starts_with("copy");
   const size_t shift = call.func.name == "shifted" ? 1 : 0;
   for (size_t i = 0; i < kElements; i++) y[i] = copy ? x[i] : x[(i + shift) % kElements] + z[i];
@@ -98,7 +116,7 @@ TEST(Plan, RandomModelsComputeTheSameInPlannedMemory) {
     const LoweredModel model = random_model(rng);
     const MemoryPlan plan = plan_memory(model, funcs_of(model), 2);
     const std::vector<Resolved> resolved = resolve_views(model);
-    std::vector<std::vector<float>> apart(model.graph.values.size(), std::vector<float>(kElements));
+    std::vector<std::vector<float>> apart(model.graph.values.size(), std::vector<float>(2 * kElements));
     Memory memory;
     using Kind = MemoryPlan::Place::Kind;
     memory[{static_cast<int>(Kind::arena), -1}].resize(static_cast<size_t>(plan.arena_bytes / 4));
@@ -109,18 +127,23 @@ TEST(Plan, RandomModelsComputeTheSameInPlannedMemory) {
       apart[0][i] = memory[{static_cast<int>(Kind::input), 0}][i] = static_cast<float>(rng.below(9));
     for (const KernelCall& call : model.calls) {
       const ValueId x = call.args.front(), z = call.args[call.args.size() - 2], y = call.args.back();
-      const auto root = [&](ValueId v) -> std::vector<float>& {
-        return apart[static_cast<size_t>(resolved[static_cast<size_t>(v)].root)];
+      const auto pitch = [&](ValueId v) -> size_t {
+        return model.views[static_cast<size_t>(v)].pitch.empty() ? kRow : 2 * kRow;
+      };
+      const auto alone = [&](ValueId v) -> Elements {
+        const Resolved& in = resolved[static_cast<size_t>(v)];
+        return {apart[static_cast<size_t>(in.root)].data() + in.offset / 4, pitch(v)};
       };
       const auto place = [&](ValueId v) { return plan.values[static_cast<size_t>(v)]; };
-      run_call(call, root(x), root(z), root(y));
-      run_call(call, at(memory, place(x)), at(memory, place(z)), at(memory, place(y)));
+      const auto planned = [&](ValueId v) { return at(memory, place(v), pitch(v)); };
+      run_call(call, alone(x), alone(z), alone(y));
+      run_call(call, planned(x), planned(z), planned(y));
       shared +=
           place(y).kind == Kind::arena && (place(y).offset == place(x).offset || place(y).offset == place(z).offset);
     }
     for (size_t o = 0; o < model.graph.outputs.size(); o++) {
-      const std::vector<float>& want =
-          apart[static_cast<size_t>(resolved[static_cast<size_t>(model.graph.outputs[o])].root)];
+      std::vector<float> want = apart[static_cast<size_t>(resolved[static_cast<size_t>(model.graph.outputs[o])].root)];
+      want.resize(kElements);
       EXPECT_EQ((memory[{static_cast<int>(Kind::output), static_cast<int>(o)}]), want) << "round " << round;
     }
   }

@@ -8,7 +8,7 @@ namespace {
 
 // Groups as text: "Conv+Add+Relu | Softmax".
 std::string groups_of(std::string_view text) {
-  const Graph graph = own_outputs(parse_graph(text));
+  const Graph graph = own_buffers(parse_graph(text));
   std::string result;
   for (const FusedGroup& group : fuse(graph)) {
     if (!result.empty()) result += " | ";
@@ -107,6 +107,95 @@ TEST(Views, ReshapesSlicesAndJoinsShareBytes) {
   EXPECT_EQ(view("j"), "y+0");
   EXPECT_EQ(view("y"), "-+0");
   EXPECT_EQ(fuse(graph).size(), 2u);
+}
+
+// Where each value that no output is lies: "p in y+12", and " by ..." when its rows are apart.
+std::string views_of(const Graph& graph, const std::vector<std::string>& names) {
+  const ViewPlan plan = plan_views(graph);
+  std::string result;
+  for (const std::string& name : names)
+    for (size_t v = 0; v < graph.values.size(); v++) {
+      const LoweredModel::View& view = plan.views[v];
+      if (graph.values[v].name != name || view.base == kNone) continue;
+      result += fmt::format("{}{} in {}+{}", result.empty() ? "" : ", ", name,
+                            graph.values[static_cast<size_t>(view.base)].name, view.offset_bytes);
+      if (!view.pitch.empty()) result += " by " + to_string(view.pitch);
+    }
+  return result;
+}
+
+constexpr std::string_view kPointwise =
+    "{dilations=[1,1], group=1, kernel_shape=[1,1], layout=\"NHWC\", pads=[0,0,0,0], strides=[1,1]}";
+
+// Two convolutions of %x [1,3,3,4] and what the test does with %a and %b.
+std::string two_convolutions(std::string_view rest) {
+  return fmt::format(R"(graph {{
+    input %x: f32[1,3,3,4]
+    const %w: f32[4,4,1,1] = hash:1
+    const %v: f32[2,4,1,1] = hash:2
+    %a: f32[1,3,3,4] = Conv(%x, %w) {0}
+    %b: f32[1,3,3,2] = Conv(%x, %v) {0}
+    {1} }})",
+                     kPointwise, rest);
+}
+
+TEST(Views, ConcatsAreWrittenInPlace) {
+  const std::string nested = two_convolutions(fmt::format(R"(
+    const %u: f32[6,6,1,1] = hash:3
+    %r: f32[1,3,3,4] = Relu(%a)
+    %j: f32[1,3,3,6] = Concat(%r, %b) {{axis=3}}
+    %c: f32[1,3,3,6] = Conv(%j, %u) {0}
+    %k: f32[1,3,3,12] = Concat(%c, %j) {{axis=3}}
+    %y: f32[1,3,3,12] = Neg(%k)
+    output %y)",
+                                                          kPointwise));
+  const Graph graph = own_buffers(parse_graph(nested));
+  EXPECT_EQ(views_of(graph, {"r", "b", "j", "c", "k"}),
+            "r in k+24 by 1x3x3x12, b in k+40 by 1x3x3x12, j in k+24 by 1x3x3x12, c in k+0 by 1x3x3x12");
+  EXPECT_EQ(groups_of(nested), "Conv | Conv+Relu | Conv | Neg");
+  expect_kernels(nested);
+}
+
+TEST(Views, OnlyWhatCannotBeWrittenInPlaceIsCopied) {
+  const std::string text = two_convolutions(R"(
+    %j: f32[1,3,3,14] = Concat(%x, %a, %b, %a) {axis=3}
+    output %j)");
+  EXPECT_EQ(groups_of(text), "Conv | Conv | Identity | Identity");
+  expect_kernels(text);
+  const std::string reshaped = two_convolutions(R"(
+    %s: f32[36] = Reshape(%a) {shape=[36]}
+    %j: f32[1,3,3,6] = Concat(%a, %b) {axis=3}
+    output %s
+    output %j)");
+  EXPECT_EQ(groups_of(reshaped), "Conv | Conv | Identity");
+  expect_kernels(reshaped);
+}
+
+TEST(Views, ConcatsOfWhatIsComputedWhereItIsReadAreKernels) {
+  EXPECT_EQ(groups_of(R"(graph {
+    input %x: f32[3,4]
+    %a: f32[3,4] = Neg(%x)
+    %b: f32[3,4] = Exp(%x)
+    %j: f32[3,8] = Concat(%a, %b) {axis=1}
+    output %j })"),
+            "Neg+Exp+Concat");
+}
+
+TEST(Views, PartsAreReadWhereTheyLie) {
+  const std::string text = two_convolutions(fmt::format(R"(
+    const %u: f32[2,2,1,1] = hash:3
+    %l: f32[1,3,3,2], %r: f32[1,3,3,2] = Split(%a) {{axis=3, split=[2,2]}}
+    %s: f32[1,2,3,2] = Slice(%r) {{axes=[1], ends=[3], starts=[1], steps=[1]}}
+    %c: f32[1,3,3,2] = Conv(%l, %u) {0}
+    %d: f32[1,2,3,2] = Neg(%s)
+    output %b
+    output %c
+    output %d)",
+                                                        kPointwise));
+  EXPECT_EQ(views_of(own_buffers(parse_graph(text)), {"l", "r", "s"}),
+            "l in a+0 by 1x3x3x4, r in a+8 by 1x3x3x4, s in a+56 by 1x2x3x4");
+  EXPECT_EQ(groups_of(text), "Conv | Conv | Conv | Neg");
+  expect_kernels(text);
 }
 
 TEST(Views, OutputsAreBuffersOfTheirOwn) {

@@ -152,6 +152,31 @@ TEST(FoldBatchNorm, IntoProductsAndPlainFactorsIntoConvolutions) {
   EXPECT_EQ(ops_of(drop_dead(conv)), "Conv");
 }
 
+TEST(Decompose, ConvTransposeWithStrides) {
+  struct Case {
+    std::string_view x, w, y, attrs;
+  };
+  for (const Case& c : {
+           Case{"f32[1,3,4,5]", "f32[3,2,2,2]", "f32[1,2,8,10]", "strides=[2,2]"},
+           Case{"f32[2,3,4,4]", "f32[3,2,3,3]", "f32[2,2,8,8]", "output_padding=[1,1], pads=[1,1,1,1], strides=[2,2]"},
+           Case{"f32[1,2,3,4]", "f32[2,3,4,5]", "f32[1,3,5,13]", "pads=[1,0,2,1], strides=[2,3]"},
+           Case{"f32[1,2,3,3]", "f32[2,2,2,2]", "f32[1,2,7,6]", "output_padding=[1,0], strides=[2,2]"},
+           Case{"f32[1,2,4]", "f32[2,3,3]", "f32[1,3,8]", "output_padding=[1], pads=[1,1], strides=[2]"},
+       }) {
+    std::string weights;
+    const Shape shape = parse_graph(fmt::format("graph {{\n input %w: {}\n output %w\n}}", c.w)).values[0].type.shape;
+    for (i64 i = 0; i < elements(shape); i++) weights += fmt::format("{}{}.0", i ? ", " : "", i * 7 % 11 - 5);
+    const std::string bias = shape[1] == 2 ? "f32[2] = [1.0, -2.0]" : "f32[3] = [1.0, -2.0, 3.0]";
+    const std::string text = fmt::format(
+        "graph {{\n input %x: {}\n const %w: {} = [{}]\n const %b: {}\n %y: {} = ConvTranspose(%x, %w, %b) "
+        "{{{}}}\n output %y\n}}",
+        c.x, c.w, weights, bias, c.y, c.attrs);
+    EXPECT_EQ(count(checked(decompose, text), "ConvTranspose"), 0) << text;
+    const Graph graph = parse_graph(text);
+    expect_same(graph, all_passes(graph));
+  }
+}
+
 TEST(Decompose, GemmEinsumAndGroupNormalization) {
   const Graph gemm = checked(decompose, R"(graph {
     input %a: f32[4,2]

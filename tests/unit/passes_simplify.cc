@@ -147,5 +147,33 @@ TEST(SimplifyAlgebra, ProductsReadTransposedOperands) {
             "MatMul");
 }
 
+TEST(SimplifyAlgebra, ElementwiseNodesGoBeforeMovement) {
+  constexpr std::string_view kProduct =
+      "graph { input %x: f32[2,3]\n const %w: f32[3,4] = hash:1\n const %h: f32[] = [0.5]\n"
+      "%a: f32[2,4] = MatMul(%x, %w)\n %t: f32[4,2] = Transpose(%a) {perm=[1,0]}\n";
+  EXPECT_EQ(simplified(fmt::format("{}%r: f32[4,2] = Relu(%t)\n output %r }}", kProduct)), "MatMul Relu Transpose");
+  EXPECT_EQ(simplified(fmt::format("{}%s: f32[2,2,2] = Reshape(%t) {{shape=[2,2,2]}}\n %r: f32[2,2,2] = Mul(%h, %s)\n"
+                                   "output %r }}",
+                                   kProduct)),
+            "MatMul Mul Transpose Reshape");
+  EXPECT_EQ(simplified(fmt::format("{}%r: f32[4,2] = Relu(%t)\n output %r\n output %t }}", kProduct)),
+            "MatMul Transpose Relu");
+  EXPECT_EQ(simplified(fmt::format("{}%r: f32[4,2] = Mul(%t, %t)\n output %r }}", kProduct)), "MatMul Transpose Mul");
+}
+
+TEST(SimplifyAlgebra, TransposedJoinsOfComputedParts) {
+  constexpr std::string_view kJoin =
+      "graph { input %x: f32[2,3,4]\n input %z: f32[2,3,1]\n %a: f32[2,3,4] = Exp(%x)\n"
+      "%j: f32[2,3,5] = Concat(%a, %z) {axis=2}\n";
+  EXPECT_EQ(simplified(fmt::format("{}%t: f32[3,5,2] = Transpose(%j) {{perm=[1,2,0]}}\n output %t }}", kJoin)),
+            "Exp Transpose Transpose Concat");
+  EXPECT_EQ(simplified(fmt::format("{}%t: f32[2,5,3] = Transpose(%j) {{perm=[0,2,1]}}\n output %t }}", kJoin)),
+            "Exp Concat Transpose");
+  EXPECT_EQ(simplified("graph { input %x: f32[2,3]\n %j: f32[4,3] = Concat(%x, %x) {axis=0}\n"
+                       "%k: f32[4,3,1] = Reshape(%j) {shape=[4,3,1]}\n %t: f32[1,4,3] = Transpose(%k) {perm=[2,0,1]}\n"
+                       "output %t }"),
+            "Concat Reshape");
+}
+
 }  // namespace
 }  // namespace mcc
