@@ -49,13 +49,32 @@ double descend(const Task& task, const Sketch& sketch, std::vector<int>& choices
   return seconds;
 }
 
+// The first point, from the preferred one on, that is legal: one knob after the other is tried alone, the register tile
+// among them.
+Scored first_legal(const Task& task, const Sketch& sketch, std::vector<int>& choices) {
+  const std::vector<int> preferred = choices;
+  const Scored start = score(task, sketch, choices);
+  if (start.legal) return start;
+  for (size_t k = 0; k < sketch.knobs.size(); k++) {
+    Scored best;
+    for (int option = 0; option < static_cast<int>(sketch.knobs[k].options.size()); option++) {
+      std::vector<int> tried = preferred;
+      tried[k] = option;
+      const Scored scored = score(task, sketch, tried);
+      if (scored.legal && (!best.legal || scored.seconds < best.seconds)) best = scored, choices = std::move(tried);
+    }
+    if (best.legal) return best;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<Expected> expected_traces(const Task& task) {
   std::vector<Expected> all;
   for (schedule::PreferredSketch& preferred : schedule::preferred_sketches(task)) {
     if (preferred.fallback && !all.empty()) break;
-    const Scored start = score(task, preferred.sketch, preferred.choices);
+    const Scored start = first_legal(task, preferred.sketch, preferred.choices);
     if (!start.legal) continue;
     const double seconds = descend(task, preferred.sketch, preferred.choices, start.seconds);
     Trace trace = resolve(preferred.sketch, {0, preferred.choices});

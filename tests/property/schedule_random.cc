@@ -74,6 +74,25 @@ TEST(ScheduleProperty, DefaultTracesApplyAndAreInTheSpace) {
   }
 }
 
+// A few filters over a planar image: the tile that the rules prefer does not fit the registers, another one does.
+TEST(ScheduleProperty, DefaultsAreNotPlainWhereATileIsLegal) {
+  FuncBuilder b("stem");
+  const int x = b.input("x", DType::f32, {3, 97, 97}), w = b.constant_input("w", DType::f32, {8, 3, 3, 3});
+  const int y = b.output("y", DType::f32, {48, 48, 8}), c = b.temp("c", DType::f32, {48, 48, 8});
+  b.reduce("conv", {48, 48, 8}, {3, 3, 3}, c, StoreOp::add, const_float(0), [&](const Vars& v, const Vars& k) {
+    return b.load(x, {k[2], v[0] * 2 + k[0], v[1] * 2 + k[1]}) * b.load(w, {v[2], k[2], k[0], k[1]});
+  });
+  b.block("relu", {48, 48, 8}, y, [&](const Vars& v) { return max(b.load(c, v), const_float(0)); });
+  const Func func = b.take();
+  for (const i64 bytes : {16, 32, 64}) {
+    Target target = avx2();
+    target.vector_bytes = bytes, target.vector_registers = bytes == 64 ? 32 : 16;
+    const Trace trace = default_trace(make_task(func, target, 1));
+    EXPECT_FALSE(trace.empty()) << bytes;
+    expect_same(func, trace, 1);
+  }
+}
+
 // Splits with arbitrary factors in arbitrary orders, unrelated to any rule.
 TEST(ScheduleProperty, RandomSplitsAndOrders) {
   for (u64 seed = 1; seed <= 60; seed++) {
