@@ -1,5 +1,6 @@
 /* See wait.h. Three stages: pauses for a few microseconds, pauses between offers of the processor to others, then a
- * futex. */
+ * futex. The second one outlasts any kernel that runs on one thread: where the hypervisor halts an idle processor, waking
+ * it takes a hundred microseconds. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
@@ -10,7 +11,7 @@
 #include "runtime/mcc_runtime.h"
 #include "runtime/wait.h"
 
-enum { PAUSES_PER_LOOK = 16, QUIET_NS = 5000, SPIN_NS = 50000, CROWDED_YIELDS = 4 };
+enum { PAUSES_PER_LOOK = 16, QUIET_NS = 5000, SPIN_NS = 1000000, CROWDED_YIELDS = 4 };
 
 static void pause_briefly(void) {
 #if defined(__x86_64__) || defined(__i386__)

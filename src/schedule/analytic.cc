@@ -16,7 +16,7 @@ constexpr double kIssueWidth = 4;   // operations a core starts in a cycle
 constexpr double kSpecialOps = 14;  // vector operations of an exp, tanh, ...
 constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
-constexpr double kParallelStartS = 3e-6;  // waking the pool
+constexpr double kParallelStartS = 6e-6;  // waking the pool
 constexpr double kOverlapLoss =
     0.3;  // share of the shorter of arithmetic and traffic that does not hide behind the longer
 constexpr double kColdBytes = 512 << 10;
@@ -122,9 +122,10 @@ double loop_overhead_cycles(const NestStore& nest) {
   return cycles;
 }
 
-// Speed-up by threads of the parallel loops around a statement: whole chunks only.
+// Speed-up by threads of the parallel loops around a statement: whole chunks only. A ragged parallel loop runs the
+// statement in a part of its iterations.
 double parallel_share(const NestStore& nest, const Target& target) {
-  double n = 1;
+  double n = nest.weight;
   for (const NestLoop& loop : nest.loops) {
     if (loop.kind == loop::LoopKind::parallel) n *= static_cast<double>(loop.extent);
   }

@@ -48,9 +48,13 @@ void Builder::choice(const std::string& name, std::vector<i64> options, std::vec
   preferred.push_back(best);
 }
 
+bool worth_threads(double seconds, const Target& target) {
+  constexpr double kWorthIt = 12e-6;  // a parallel loop costs a few microseconds to start and to join
+  return target.cores > 1 && seconds >= kWorthIt;
+}
+
 int parallel_depth(const std::vector<i64>& counts, double seconds, const Target& target) {
-  constexpr double kWorthIt = 40e-6;  // a parallel loop costs a few microseconds to start and to join
-  if (target.cores <= 1 || seconds < kWorthIt) return 0;
+  if (!worth_threads(seconds, target)) return 0;
   i64 tasks = 1;
   for (size_t d = 0; d < counts.size(); d++) {
     tasks *= counts[d];

@@ -74,6 +74,8 @@ bool rule_row(Builder& b, const std::string& block);
 // --- opaque.cc
 void rule_opaque(Builder& b, const std::string& block);
 
+// Whether work of `seconds` is worth a parallel loop.
+bool worth_threads(double seconds, const Target& target);
 // How many of the outermost loops with these trip counts to run in parallel for work of `seconds`: 0 when it does not
 // pay.
 int parallel_depth(const std::vector<i64>& counts, double seconds, const Target& target);

@@ -77,13 +77,22 @@ i64 count_of(const Builder& b, const Tile& t, const std::string& loop) {
   return ceil_div(axis_of(host, spec.axis).extent, spec.chunk);
 }
 
+// The largest block that leaves some for each thread; where threads do not pay, the largest.
+int preferred_block(const Builder& b, const Tile& t, const std::vector<i64>& sizes, i64 count) {
+  int best = static_cast<int>(sizes.size()) - 1;
+  if (!worth_threads(stage_seconds(b.stage(t.block), b.target), b.target) || count < b.target.cores) return best;
+  while (best > 0 && ceil_div(count, sizes[static_cast<size_t>(best)]) < 2 * b.target.cores) best--;
+  return best;
+}
+
 void choose_blocks(Builder& b, Tile& t) {
   const std::string& host = t.host.block;
   if (!t.blocked.empty()) {
-    const std::vector<i64> sizes = block_sizes(count_of(b, t, t.blocked), 64);
+    const i64 count = count_of(b, t, t.blocked);
+    const std::vector<i64> sizes = block_sizes(count, 64);
     std::vector<std::vector<Step>> steps;
     for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
-    b.choice(t.block + " cache rows", sizes, steps, static_cast<int>(sizes.size()) - 1);
+    b.choice(t.block + " cache rows", sizes, steps, preferred_block(b, t, sizes, count));
   }
   const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64);
   std::vector<std::vector<Step>> steps;
