@@ -20,16 +20,24 @@ std::vector<Step> straight_line(const std::string& block, std::vector<std::strin
   return steps;
 }
 
-// Orders of (outer, channels): the channels inside or outside of everything else; with the outermost loops parallel.
-void choose_order(Builder& b, const std::string& block, const std::vector<std::string>& outer,
-                  const std::string& channels, const std::vector<std::string>& straight, double seconds) {
+// The loops of a stage: `outer` and `channels` in an order to choose, then `straight`. The stages of `inside` are
+// computed at the innermost one that is not straight.
+struct Nest {
+  std::string block;
+  std::vector<std::string> outer;
+  std::string channels;
+  std::vector<std::string> straight, inside;
+};
+
+// The channels inside or outside of everything else; with the outermost loops parallel.
+void choose_order(Builder& b, const Nest& nest, double seconds) {
+  const Stage stage = b.stage(nest.block);
   std::vector<i64> options;
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
   for (i64 o = 0; o < 2; o++) {
-    std::vector<std::string> order = outer;
-    order.insert(o == 0 ? order.end() : order.begin(), channels);
-    const Stage& stage = b.stage(block);
+    std::vector<std::string> order = nest.outer;
+    order.insert(o == 0 ? order.end() : order.begin(), nest.channels);
     std::vector<i64> counts;
     for (const std::string& name : order) {
       const LoopSpec& loop = stage.loops[static_cast<size_t>(find_loop(stage, name))];
@@ -37,14 +45,16 @@ void choose_order(Builder& b, const std::string& block, const std::vector<std::s
     }
     const int wanted = parallel_depth(counts, seconds, b.target);
     for (i64 depth = 0; depth <= (b.target.cores > 1 ? std::ssize(order) : 0); depth++) {
-      std::vector<Step> steps = straight_line(block, order, straight);
-      for (i64 i = 0; i < depth; i++) steps.push_back(mark_step(block, order[static_cast<size_t>(i)], "parallel"));
+      std::vector<Step> steps = straight_line(nest.block, order, nest.straight);
+      for (i64 i = 0; i < depth; i++) steps.push_back(mark_step(nest.block, order[static_cast<size_t>(i)], "parallel"));
+      for (const std::string& inner : nest.inside)
+        steps.push_back(step_of(StepKind::compute_at, inner, {nest.block, order.back()}));
       if (o == 0 && depth <= wanted) best = static_cast<int>(options.size());
       options.push_back(o * 8 + depth);
       alternatives.push_back(std::move(steps));
     }
   }
-  b.choice(block + " order and parallel", options, alternatives, best);
+  b.choice(nest.block + " order and parallel", options, alternatives, best);
 }
 
 std::vector<std::string> names_of(const Stage& stage, size_t from, size_t count) {
@@ -75,45 +85,42 @@ void place_padding(Builder& b, const std::string& in, int input) {
   }
 }
 
-// V: tiles of the input. batch and tile loops, channels outside the straight-line part.
+// V: tiles of the input.
 void schedule_input(Builder& b, const std::string& block, size_t batch, i64 lanes) {
   const std::string in = block + ".in", rows = block + ".row_in";
   const Stage stage = b.stage(in);
   const int input = loads_of(b.state, b.stage(rows))[0].access.buffer;
-  std::vector<std::string> outer = names_of(stage, 2, batch + 2);
   b.fixed({split_step(in, "ic", {lanes}), split_step(rows, "ic", {lanes})});
-  choose_order(b, in, outer, "ic.0", {"a", "b", "ic.1"}, stage_seconds(stage, b.target));
-  std::vector<Step> steps{step_of(StepKind::compute_at, rows, {in, outer.back()})};
-  steps[0].loops[1] = b.stage(in).loops[batch + 2].name;
+  choose_order(b, {in, names_of(stage, 2, batch + 2), "ic.0", {"a", "b", "ic.1"}, {rows}},
+               stage_seconds(stage, b.target));
   std::vector<std::string> order = names_of(b.stage(rows), 1, batch + 1);
   order.push_back("ic.0");
-  for (Step& step : straight_line(rows, order, {"a", "x", "ic.1"})) steps.push_back(std::move(step));
-  b.fixed(std::move(steps));
+  b.fixed(straight_line(rows, order, {"a", "x", "ic.1"}));
   place_padding(b, in, input);
 }
 
-// Y, inside the epilogue `host` whose loops over the image and the channels are y, x and oc.
-void schedule_output(Builder& b, const std::string& block, const std::string& host, const std::string& y,
-                     const std::string& x, const std::string& oc, i64 m, i64 lanes) {
+// The loops of the epilogue over the image and the channels.
+struct Image {
+  std::string y, x, channels;
+};
+
+// Y, tile by tile inside the epilogue `host`.
+void schedule_output(Builder& b, const std::string& block, const std::string& host, const Image& image, i64 lanes) {
   const std::string rows = block + ".row_out";
+  const auto& [y, x, oc] = image;
   std::vector<std::string> outer;
   for (const LoopSpec& loop : b.stage(host).loops) {
     if (loop.name != y && loop.name != x && loop.name != oc) outer.push_back(loop.name);
   }
   outer.insert(outer.end(), {y + ".0", x + ".0"});
-  const double seconds = stage_seconds(b.stage(block), b.target);
-  b.fixed({split_step(host, y, {m}), split_step(host, x, {m}), split_step(host, oc, {lanes}),
+  b.fixed({split_step(host, y, {b.winograd}), split_step(host, x, {b.winograd}), split_step(host, oc, {lanes}),
            split_step(block, "oc", {lanes}), split_step(rows, "oc", {lanes})});
-  choose_order(b, host, outer, oc + ".0", {y + ".1", x + ".1", oc + ".1"}, seconds);
-  const std::string at = b.stage(host).loops[outer.size()].name;
-  const size_t batch = b.stage(block).axes.size() - 5;
-  std::vector<std::string> order = names_of(b.stage(block), 0, batch);
+  choose_order(b, {host, outer, oc + ".0", {y + ".1", x + ".1", oc + ".1"}, {block, rows}},
+               stage_seconds(b.stage(block), b.target));
+  std::vector<std::string> order = names_of(b.stage(block), 0, b.stage(block).axes.size() - 5);
   order.insert(order.end(), {"ty", "tx", "oc.0"});
-  std::vector<Step> steps;
-  for (const std::string& stage : {block, rows}) steps.push_back(step_of(StepKind::compute_at, stage, {host, at}));
-  for (Step& step : straight_line(block, order, {"r", "c", "oc.1"})) steps.push_back(std::move(step));
-  for (Step& step : straight_line(rows, order, {"r", "b", "oc.1"})) steps.push_back(std::move(step));
-  b.fixed(std::move(steps));
+  b.fixed(straight_line(block, order, {"r", "c", "oc.1"}));
+  b.fixed(straight_line(rows, order, {"r", "b", "oc.1"}));
 }
 
 }  // namespace
@@ -140,7 +147,7 @@ bool rule_winograd(Builder& b, const std::string& block) {
   const auto loop = [&](size_t d) { return host.loop_of[static_cast<size_t>(dims[batch + d].axis)]; };
   const i64 lanes = b.target.lanes(element_bytes(b.state, conv));
   schedule_input(b, block, batch, lanes);
-  schedule_output(b, block, host.block, loop(0), loop(1), loop(2), b.winograd, lanes);
+  schedule_output(b, block, host.block, {loop(0), loop(1), loop(2)}, lanes);
   return rule_tile(b, block + ".mul");
 }
 
