@@ -1,6 +1,6 @@
 /* See wait.h. Three stages: pauses for a few microseconds, pauses between offers of the processor to others, then a
- * futex. The second one outlasts any kernel that runs on one thread: where the hypervisor halts an idle processor, waking
- * it takes a hundred microseconds. */
+ * futex. The second one outlasts most kernels that run on one thread: where the hypervisor halts an idle processor,
+ * waking it takes a hundred microseconds. */
 #define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>

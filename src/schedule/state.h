@@ -83,8 +83,8 @@ bool writes(const Stage& stage, int buffer);
 bool has_layout(const loop::Buffer& buffer);    // a constant whose order of elements a step has chosen
 std::vector<int> readers(const State& state, int buffer);  // stages that are not inlined
 bool sole_writer(const State& state, int stage);
-// One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant; or tiles, axis * tile + inner
-// + offset, where inner is an axis of extent `tile`.
+// One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant; or tiles: axis * tile +
+// inner + offset, where inner is an axis of extent `tile`.
 struct StoreDim {
   int axis = -1;
   i64 offset = 0;

@@ -4,8 +4,8 @@
 //
 // Blocks are named by Store::block, loops by their variable's name within the block ("m"; split makes "m.0", "m.1",
 // ...). Text form, one step each, joined by "; ":
-//   split conv m [4,12]         loop m becomes m.0 (whatever remains, rounded up), m.1 of 4, m.2 of 12. Extents need not
-//                               divide: the generator makes a main part and tails, each with constant extents
+//   split conv m [4,12]         loop m becomes m.0 (whatever remains, rounded up), m.1 of 4, m.2 of 12. Extents need
+//                               not divide: the generator makes a main part and tails, each with constant extents
 //   reorder conv m.0 n.0 k m.1  the named loops take the places they hold together, in this order
 //   mark conv m.0 parallel      or vectorize, unroll, serial
 //   inline pad                  a producer's expression replaces its loads in all consumers
@@ -16,8 +16,8 @@
 //                               the copy's dimensions
 //   pack conv w [0:16,1:1,0:1]  constant w is re-laid as loop.h Pack (axis:scale for each new dimension)
 //   rfactor sum j.1             sum over j.1 last: new block sum.rf keeps j.1 as a spatial axis
-//   winograd conv [4]           a 3x3 convolution in tiles of 4x4 outputs: new blocks conv.row_in, conv.in, conv.mul and
-//                               conv.row_out (steps/winograd.cc)
+//   winograd conv [4]           a 3x3 convolution in tiles of 4x4 outputs: new blocks conv.row_in, conv.in, conv.mul
+//                               and conv.row_out (steps/winograd.cc)
 #pragma once
 #include <optional>
 #include <string>

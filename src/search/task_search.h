@@ -24,7 +24,7 @@ struct Proposal {
 
 class TaskSearch {
  public:
-  // `seeds`: traces to try first (the expected best of each sketch come by themselves; those of similar tasks from the log).
+  // `seeds`: traces of similar tasks from the log, to try first. The expected best of each sketch come by themselves.
   TaskSearch(Task task, Rng rng, std::vector<Trace> seeds);
 
   const Task& task() const { return task_; }

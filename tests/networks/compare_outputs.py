@@ -4,11 +4,11 @@
     compare_outputs.py MODEL.onnx... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
                        [--logs DIR]
 
-Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task; --logs keeps
-the tuning logs), checked by mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir, compared
-with ONNX Runtime on that one's inputs. The error is the largest difference relative to the output's largest magnitude;
-allowed are 1e-4, and 1e-3 for networks of more than 50 kernels. Differences of ONNX Runtime below 1e-7 in absolute
-terms do not count: its sigmoid is only that good near zero.
+Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task; --logs
+keeps the tuning logs), checked by mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir,
+compared with ONNX Runtime on that one's inputs. The error is the largest difference relative to the output's largest
+magnitude; allowed are 1e-4, and 1e-3 for networks of more than 50 kernels. Differences of ONNX Runtime below 1e-7 in
+absolute terms do not count: its sigmoid is only that good near zero.
 Exit status 1 when anything is wrong.
 """
 import argparse
