@@ -88,6 +88,21 @@ TEST(Steps, WinogradRefusesWhatItCannotDo) {
   EXPECT_EQ(why(conv({}, false), "cache_write conv; winograd conv [2]"), "");
 }
 
+TEST(Sketches, StrictNumericsLeavesOutWinograd) {
+  const Func func = conv({.height = 28, .width = 28, .in = 64, .out = 64});
+  const auto winograds = [](const Task& task) {
+    i64 count = 0;
+    for (const Sketch& sketch : sketches(task)) count += sketch.rules.starts_with("winograd") ? 1 : 0;
+    return count;
+  };
+  const Task usual = make_task(func, avx2(), 1), strict = make_task(func, avx2(), 1, true);
+  EXPECT_EQ(winograds(usual), 2);
+  EXPECT_EQ(winograds(strict), 0);
+  EXPECT_NE(usual.key, strict.key);
+  EXPECT_NE(to_string(default_trace(usual)).find("winograd"), std::string::npos);
+  EXPECT_EQ(to_string(default_trace(strict)).find("winograd"), std::string::npos);
+}
+
 TEST(Steps, CacheReadTransposesAnOperand) {
   expect_same(
       matmul(6, 10, 7, false, true, true),
