@@ -352,6 +352,7 @@ Applied generate(const State& state) {
   for (size_t i = 0; i < state.stages.size(); i++) check_vector_loops(e, static_cast<int>(i));
   if (e.why.empty()) emit_region(e, -1, 0, e.out.body);
   if (!e.why.empty()) return {std::nullopt, std::move(e.why)};
+  lanes_innermost(e.out);
   return {std::move(e.out), ""};
 }
 
