@@ -105,9 +105,9 @@ TEST(Sketches, StrictNumericsLeavesOutWinograd) {
 
 TEST(Steps, RegistersHaveTheLanesInnermost) {
   const Trace trace = parse_trace(
-      "split relu rx [8]; split relu rc [2]; reorder relu ry rc.0 rx.0 rc.1 rx.1; mark relu rc.1 unroll; "
-      "mark relu rx.1 vectorize; compute_at conv relu rx.0; scope conv reg; "
-      "reorder conv oy ky kx ic oc ox; mark conv oc unroll; mark conv ox vectorize");
+      "inline bias; split relu rx [8]; split relu rc [2]; reorder relu ry rc.0 rx.0 rc.1 rx.1; mark relu rc.1 unroll; "
+      "mark relu rx.1 vectorize; compute_at conv relu rx.0; scope conv reg; reorder conv oy ky kx ic oc ox; "
+      "mark conv oc unroll; mark conv ox vectorize");
   expect_same(conv({.height = 16, .width = 16}), trace, 9);
   const Applied applied = mcc::apply(conv({.height = 16, .width = 16}), trace);
   ASSERT_TRUE(applied.func) << applied.why_not;
