@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every latency figure of docs/RESULTS.md with one command; run it on an otherwise idle machine.
+# Networks, layers, start-up and tuning measured with one command; run it on an otherwise idle machine.
 #   bench/run_all.sh OUT_DIR [PEERS_DIR]     PEERS_DIR: made by bench/setup.sh; default OUT_DIR/peers, made when missing
 # Writes OUT_DIR/NAME.txt (table), NAME.json and NAME.svg for
 #   networks   the zoo, untuned, one and two threads        ops       single layers, each kernel against the machine's limits

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 
 namespace mcc {
@@ -54,11 +55,7 @@ void write_file(const fs::path& path, std::string_view bytes) {
   }
 }
 
-bool starts_with_elf_magic(std::string_view bytes) {
-  return bytes.starts_with(
-      "\x7f"
-      "ELF");
-}
+bool starts_with_elf_magic(std::string_view bytes) { return bytes.starts_with("\177ELF"); }
 
 FolderHold::~FolderHold() {
   if (fd_ >= 0) close(fd_);
@@ -84,8 +81,8 @@ void remove_abandoned(const fs::path& parent, const std::string& prefix) {
 }
 
 TempDir::TempDir() {
-  static const bool swept = (remove_abandoned(fs::temp_directory_path(), "mcc-scratch."), true);
-  MCC_CHECK(swept);
+  static std::once_flag swept;
+  std::call_once(swept, [] { remove_abandoned(fs::temp_directory_path(), "mcc-scratch."); });
   do {  // until no other process takes the new folder for an abandoned one
     std::string name = (fs::temp_directory_path() / "mcc-scratch.XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) fail("{}: cannot make a temporary folder: {}", name, std::strerror(errno));

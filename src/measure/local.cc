@@ -6,12 +6,12 @@
 #include "measure/builder.h"
 #include "measure/runner.h"
 #include "measure/supervisor.h"
+#include "schedule/analytic.h"
 
 namespace mcc {
 namespace {
 
-constexpr double kDisturbed = 1.25;    // the clock probe moved by more than this: the batch is timed again
-constexpr i64 kColdBytes = 512 << 10;  // larger constants come from memory in a real model
+constexpr double kDisturbed = 1.25;  // the clock probe moved by more than this: the batch is timed again
 
 class LocalRunner : public Runner {
  public:

@@ -17,10 +17,8 @@ constexpr double kSpecialOps = 14;  // vector operations of an exp, tanh, ...
 constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 6e-6;  // waking the pool
-constexpr double kOverlapLoss =
-    0.3;  // share of the shorter of arithmetic and traffic that does not hide behind the longer
-constexpr double kColdBytes = 512 << 10;
-constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
+constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffic: it does not hide behind the longer
+constexpr double kSpillOps = 2;       // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement
   double vectors = 1;     // vector instructions one iteration of the vector loop takes
@@ -98,7 +96,8 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
   for (const NestAccess& access : nest.accesses) {
     if (access.scope == loop::Scope::reg) continue;
     // What fits as a whole was there before, but for large constants: those come from memory in each run.
-    if (fits == 0 && (access.scope != loop::Scope::constant || footprint_bytes(access, nest.loops, 0) < kColdBytes))
+    if (fits == 0 && (access.scope != loop::Scope::constant ||
+                      footprint_bytes(access, nest.loops, 0) < static_cast<double>(kColdBytes)))
       continue;
     double times = nest.weight;
     bool still_there = true;  // the loop right outside keeps what does not move with it

@@ -8,6 +8,8 @@ namespace mcc {
 
 struct NestStore;
 
+constexpr i64 kColdBytes = 512 << 10;  // larger constants come from memory in each run of a whole model
+
 // What bounds one statement, in seconds of one core (memory: of the machine) over a whole run.
 struct AnalyticTerms {
   double core = 0;        // arithmetic, load and store issue, dependent accumulations

@@ -3,12 +3,12 @@
 #include "search/tune.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <ctime>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.h"
 #include "base/hash.h"
 #include "base/text.h"
 #include "search/task_scheduler.h"
@@ -21,8 +21,6 @@ constexpr i64 kHopeless = 48;  // a task whose first so many candidates all fail
 constexpr int kTransferred = 6;  // traces of each similar task that are tried first
 constexpr int kRecallAt = 30;
 constexpr const char* kVersion = "0.1.0";
-
-double now_s() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string utc_now() {
   const std::time_t t = std::time(nullptr);
@@ -46,7 +44,7 @@ class Run {
         options_(options),
         closed_(tasks.size()),
         rounds_(tasks.size()),
-        start_(now_s()) {
+        deadline_(options.time_budget_s) {
     read_log(tasks);
   }
 
@@ -78,7 +76,7 @@ class Run {
   std::map<std::string, i64> reasons_;  // notes of failures -> count, for the advice when all fail
   RankQuality quality_;
   int current_ = -1;
-  double start_;
+  Deadline deadline_;
 };
 
 void Run::read_log(const std::vector<Task>& tasks) {
@@ -131,16 +129,15 @@ void Run::teach(size_t at, const std::vector<Record>& records) {
 
 bool Run::out_of_budget() const {
   if (trials_ >= options_.trials) return true;
-  return options_.time_budget_s > 0 && now_s() - start_ >= options_.time_budget_s;
+  return deadline_.left() <= 0;
 }
 
 // A batch that ends with the trials and, at the pace so far, with the time.
 i64 Run::affordable(i64 size) const {
   size = std::min(size, options_.trials - trials_);
-  const double spent = now_s() - start_;
   if (options_.time_budget_s <= 0 || measured_now_ == 0) return size;
-  const double pace = static_cast<double>(measured_now_) / spent;
-  return std::clamp<i64>(static_cast<i64>(pace * (options_.time_budget_s - spent)), 1, size);
+  const double pace = static_cast<double>(measured_now_) / deadline_.elapsed();
+  return std::clamp<i64>(static_cast<i64>(pace * deadline_.left()), 1, size);
 }
 
 Record Run::record_of(const Task& task, const Proposal& proposal, Result result, i64 round) const {
@@ -224,7 +221,7 @@ Progress Run::progress() const {
   p.trials = trials_;
   p.trials_total = options_.trials;
   p.failures = failures_;
-  p.seconds = now_s() - start_;
+  p.seconds = deadline_.elapsed();
   p.last_round = quality_;
   p.current_task = current_;
   return p;

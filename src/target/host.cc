@@ -150,7 +150,8 @@ std::vector<Cache> caches_from_cpuid() { return {}; }
 #endif
 
 // A core by vendor and family (/proc/cpuinfo), for what a virtual machine hides or misreports. The numbers only rank
-// schedules, and they must not change from one compile to the next: nothing here is measured.
+// schedules, and they must not change from one compile to the next, so nothing is measured at run time. Zen 5's are
+// rounded measurements on one virtual machine, the others estimates.
 struct Core {
   std::string_view vendor;
   i64 family;
@@ -158,10 +159,10 @@ struct Core {
   double ghz, l2_bytes_per_cycle, l3_bytes_per_cycle, memory_gbs;
 };
 constexpr Core kCores[] = {
-    {"AuthenticAMD", 0x1a, 48, 1024, 16384, 3.4, 48, 24, 25},  // Zen 5
-    {"AuthenticAMD", 0x19, 32, 1024, 16384, 3.4, 32, 20, 20},  // Zen 3 and 4
-    {"AuthenticAMD", 0x17, 32, 512, 8192, 3.0, 32, 16, 15},    // Zen and Zen 2
-    {"GenuineIntel", 6, 48, 1280, 8192, 3.0, 48, 12, 12},     {"", 0, 32, 512, 4096, 2.5, 32, 10, 10},
+    {"AuthenticAMD", 0x1a, 48, 1024, 16384, 3.4, 48, 24, 25},                                           // Zen 5
+    {"AuthenticAMD", 0x19, 32, 1024, 16384, 3.4, 32, 20, 20},                                           // Zen 3 and 4
+    {"AuthenticAMD", 0x17, 32, 512, 8192, 3.0, 32, 16, 15},                                             // Zen and Zen 2
+    {"GenuineIntel", 6, 48, 1280, 8192, 3.0, 48, 12, 12},     {"", 0, 32, 512, 4096, 2.5, 32, 10, 10},  // any other
 };
 
 const Core& this_core() {

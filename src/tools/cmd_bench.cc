@@ -30,6 +30,7 @@ struct BenchArgs {
   int passes = 3;
   double seconds = 0.3;
   bool kernels = false, start_up = false, json = false;
+  Json options_of = Json::object();  // the settings: model name -> options
 };
 
 Json run_for_json(const std::vector<std::string>& command, int* exit_code = nullptr) {
@@ -46,10 +47,16 @@ Json run_for_json(const std::vector<std::string>& command, int* exit_code = null
 
 std::vector<std::string> mcc_command(const std::string& command) { return {self_path().string(), command}; }
 
+Json read_settings(const std::string& file) {
+  if (file.empty()) return Json::object();
+  Json settings = Json::parse(read_file(file), nullptr, false);
+  if (!settings.is_object()) fail("--settings={}: want a JSON object {{NAME: {{shape: [..], bind: [..]}}}}", file);
+  return settings;
+}
+
 // What a model needs to be imported: its --shape, --dim and --bind options from the settings file.
 std::vector<std::string> model_options(const BenchArgs& args, const std::string& name) {
-  if (args.settings.empty()) return {};
-  const Json own = Json::parse(read_file(args.settings)).value(name, Json::object());
+  const Json own = args.options_of.value(name, Json::object());
   std::vector<std::string> options;
   for (const auto& [option, values] : own.items()) {
     for (const std::string value : values) options.push_back(fmt::format("--{}={}", option, value));
@@ -169,8 +176,7 @@ void run_passes_of_sides(const BenchArgs& args, const Subject& s, std::vector<Pe
   }
 }
 
-// --- what else is told about mcc
-// --------------------------------------------------------------------------------------
+// --- what else is told about mcc ------------------------------------------------------------------------------------
 
 void time_kernels(const BenchArgs& args, const Subject& s, const fs::path& scratch, BenchRow& row) {
   const fs::path file = scratch / "profile.json";
@@ -208,8 +214,7 @@ MachineLimits machine_limits(const BenchArgs& args) {
   return {limits.at("fma_gflops_best"), limits.at("read_gbs")};
 }
 
-// --- the whole
-// --------------------------------------------------------------------------------------------------------
+// --- the whole -------------------------------------------------------------------------------------------------------
 
 BenchRow bench_model(const BenchArgs& args, const std::string& model, int threads, const std::vector<Peer>& peers,
                      const fs::path& folder) {
@@ -253,6 +258,7 @@ int thread_count(const std::string& text) {
 int cmd_bench(const Args& words) {
   BenchArgs args;
   if (!parse(words, args)) return 0;
+  args.options_of = read_settings(args.settings);
   const TempDir scratch;
   const fs::path folder = args.artifacts.empty() ? scratch.path() : fs::path(args.artifacts);
   fs::create_directories(folder);
