@@ -15,7 +15,7 @@ Outputs cast_to(OnnxCall& call, DType dtype) {
 }
 
 Outputs cast(OnnxCall& call) {
-  return cast_to(call, dtype_from_onnx(static_cast<int>(call.attrs.get_int("to")), "Cast to"));
+  return cast_to(call, dtype_from_onnx(call.attrs.get_int("to"), "Cast to"));
 }
 Outputs cast_like(OnnxCall& call) { return cast_to(call, call.builder.type(call.need(1, "target_type")).dtype); }
 
@@ -85,7 +85,7 @@ Outputs dropout(OnnxCall& call) {
   Outputs results = {x};
   if (call.wants(1)) {
     const TensorType type{call.opset < 10 ? call.builder.type(x).dtype : DType::boolean, call.builder.shape(x)};
-    require_small(type, "the mask");
+    call.builder.reserve_constant(type, "the mask");
     Tensor mask(type);
     for (i64 i = 0; i < mask.size(); i++) mask.set(i, 1);
     results.push_back(call.constant(std::move(mask)));

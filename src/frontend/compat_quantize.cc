@@ -15,8 +15,8 @@ Outputs quantize_linear(OnnxCall& call) {
   const i64 wanted = call.attrs.get_int("output_dtype", 0);
   ValueId zero = call.input(2);
   if (zero == kNone) {
-    const DType dtype = wanted == 0 ? DType::u8 : dtype_from_onnx(static_cast<int>(wanted), "output_dtype");
-    require_small({dtype, call.builder.shape(scale)}, "the zero point");
+    const DType dtype = wanted == 0 ? DType::u8 : dtype_from_onnx(wanted, "output_dtype");
+    call.builder.reserve_constant({dtype, call.builder.shape(scale)}, "the zero point");
     zero = call.constant(Tensor(TensorType{dtype, call.builder.shape(scale)}));
   }
   return call.emit("QuantizeLinear", {x, scale, zero}, axis_and_block(call));

@@ -27,8 +27,8 @@ Outputs size_of_tensor(OnnxCall& call) {
   return {call.constant(Tensor::of<i64>(DType::i64, {}, {elements(call.shape(0))}))};
 }
 
-Tensor filled(const TensorType& type, const Tensor& value) {
-  require_small(type, "the result");
+Tensor filled(Builder& builder, const TensorType& type, const Tensor& value) {
+  builder.reserve_constant(type, "the result");
   Tensor tensor(type);
   const i64 width = size_of(type.dtype);
   for (i64 i = 0; i < tensor.size(); i++) std::copy_n(value.bytes(), width, tensor.bytes() + i * width);
@@ -37,11 +37,12 @@ Tensor filled(const TensorType& type, const Tensor& value) {
 
 Outputs constant_of_shape(OnnxCall& call) {
   const AttrValue* given = call.attrs.find("value");
+  if (given && !std::holds_alternative<Tensor>(*given)) fail("attribute 'value' is not a tensor");
   const Tensor value = given ? std::get<Tensor>(*given) : Tensor(TensorType{DType::f32, {1}});
   if (value.size() != 1) fail("attribute 'value' has {} elements instead of one", value.size());
   const Shape shape = call.known_ints(0, "input");
   if (std::any_of(shape.begin(), shape.end(), [](i64 d) { return d < 0; })) fail("the shape has a negative dimension");
-  return {call.constant(filled({value.type.dtype, shape}, value))};
+  return {call.constant(filled(call.builder, {value.type.dtype, shape}, value))};
 }
 
 Outputs range_of(OnnxCall& call) {
@@ -51,13 +52,15 @@ Outputs range_of(OnnxCall& call) {
   if (delta == 0 || !std::isfinite(delta) || !std::isfinite(limit - start)) fail("the step is {}", delta);
   const double count = std::max(0.0, std::ceil((limit - start) / delta));
   if (count > 1e9) fail("the result has {} elements", count);
-  require_small({dtype, {static_cast<i64>(count)}}, "the result");
+  call.builder.reserve_constant({dtype, {static_cast<i64>(count)}}, "the result");
   Tensor tensor(TensorType{dtype, {static_cast<i64>(count)}});
+  const auto first = static_cast<u64>(call.known(0, "start").get_int(0)),
+             step = static_cast<u64>(call.known(2, "delta").get_int(0));  // wraps as the type does
   for (i64 i = 0; i < tensor.size(); i++) {
     if (is_float(dtype))
       tensor.set(i, start + static_cast<double>(i) * delta);
     else
-      tensor.set_int(i, call.known(0, "start").get_int(0) + i * call.known(2, "delta").get_int(0));
+      tensor.set_int(i, static_cast<i64>(first + static_cast<u64>(i) * step));
   }
   return {call.constant(std::move(tensor))};
 }
@@ -66,10 +69,10 @@ Outputs eye_like(OnnxCall& call) {
   const Shape& shape = call.shape(0);
   if (shape.size() != 2) fail("needs a matrix, not {}", to_string(shape));
   const DType dtype =
-      call.attrs.has("dtype") ? dtype_from_onnx(static_cast<int>(call.attrs.get_int("dtype")), "dtype") : call.dtype(0);
-  require_small({dtype, shape}, "the result");
+      call.attrs.has("dtype") ? dtype_from_onnx(call.attrs.get_int("dtype"), "dtype") : call.dtype(0);
+  call.builder.reserve_constant({dtype, shape}, "the result");
   Tensor tensor(TensorType{dtype, shape});
-  const i64 k = call.attrs.get_int("k", 0);
+  const i64 k = std::clamp(call.attrs.get_int("k", 0), -shape[0], shape[1]);
   for (i64 row = 0; row < shape[0]; row++)
     if (row + k >= 0 && row + k < shape[1]) tensor.set(row * shape[1] + row + k, 1);
   return {call.constant(std::move(tensor))};

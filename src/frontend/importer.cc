@@ -13,7 +13,8 @@ namespace mcc::frontend {
 namespace {
 
 constexpr i64 kMaxConstantBytes = i64{256} << 20;  // of one folded value
-constexpr i64 kMaxFoldedBytes = i64{1} << 30;      // of all folded values together
+constexpr i64 kMaxFoldedBytes = i64{1} << 30;      // of all folded and made-up values together
+constexpr i64 kMaxValueBytes = i64{1} << 46;       // far from where offsets, and their products with strides, overflow
 constexpr double kMaxFoldingWork = 4e9;            // multiplications, roughly, of one folded node
 
 // Multiplications that a contraction needs: for A[m,k] x B[k,n] = C[m,n] it is exactly sqrt(|A| |B| |C|).
@@ -30,9 +31,17 @@ double work_estimate(const Node& node, std::span<const TensorType> in, std::span
 
 }  // namespace
 
-void require_small(const TensorType& type, std::string_view what) {
+void require_possible(const TensorType& type, std::string_view what) {
+  if (bytes(type) > kMaxValueBytes) fail("{} {} has more than {} TiB", what, to_string(type), kMaxValueBytes >> 40);
+}
+
+void Builder::reserve_constant(const TensorType& type, std::string_view what) {
   if (bytes(type) > kMaxConstantBytes)
     fail("{} {} would be a constant of more than {} MiB", what, to_string(type), kMaxConstantBytes >> 20);
+  folded_bytes_ += bytes(type);
+  if (folded_bytes_ > kMaxFoldedBytes)
+    fail("{} {}: computed constants would have more than {} MiB together", what, to_string(type),
+         kMaxFoldedBytes >> 20);
 }
 
 ValueId Builder::constant(const std::string& name, Tensor tensor) {
@@ -74,6 +83,9 @@ std::vector<ValueId> Builder::emit(Node node, const std::vector<bool>& wanted) {
   for (const ValueId v : node.in) in.push_back(v == kNone ? missing_type() : type(v));
   for (const bool is_wanted : wanted) node.out.push_back(is_wanted ? 0 : kNone);
   const std::vector<TensorType> out = infer_types(node, in);
+  for (const TensorType& type : out) {
+    if (!is_missing(type)) require_possible(type, "the result");
+  }
   if (worth_folding(node, out)) {
     std::vector<const Tensor*> data;
     for (const ValueId v : node.in) data.push_back(known(v));

@@ -26,15 +26,20 @@ class Builder {
  public:
   Graph graph;
 
-  const TensorType& type(ValueId v) const { return graph.values[at(v)].type; }
-  const Shape& shape(ValueId v) const { return type(v).shape; }
-  i64 rank(ValueId v) const { return static_cast<i64>(shape(v).size()); }
+  // Copies: what is emitted moves the values they come from.
+  TensorType type(ValueId v) const { return graph.values[at(v)].type; }
+  Shape shape(ValueId v) const { return graph.values[at(v)].type.shape; }
+  i64 rank(ValueId v) const { return std::ssize(graph.values[at(v)].type.shape); }
   const Tensor* known(ValueId v) const { return v == kNone ? nullptr : graph.values[at(v)].constant.get(); }
 
   // Appends a node, or its results as constants when all its inputs are constant and the results are of sensible size.
   // Throws Error, with the node's name before it, when the types do not fit.
   std::vector<ValueId> emit(Node node, const std::vector<bool>& wanted);  // kNone for an output that is not wanted
   ValueId constant(const std::string& name, Tensor tensor);
+
+  // Before the import makes a constant that the file does not hold: Error when it, or all of them together, are too
+  // large.
+  void reserve_constant(const TensorType& type, std::string_view what);
 
   // `name`, or with a number added when it is taken. Names of the main graph are reserved first and so stay as they
   // are.
@@ -69,7 +74,7 @@ struct OnnxCall {
   bool has(size_t i) const { return i < in.size() && in[i] != kNone; }
   ValueId input(size_t i) const { return i < in.size() ? in[i] : kNone; }
   ValueId need(size_t i, std::string_view what) const;  // Error when missing
-  const Shape& shape(size_t i) const { return builder.shape(need(i, "input")); }
+  Shape shape(size_t i) const { return builder.shape(need(i, "input")); }
   i64 rank(size_t i) const { return builder.rank(need(i, "input")); }
   DType dtype(size_t i) const { return builder.type(need(i, "input")).dtype; }
   const Tensor& known(size_t i,
@@ -94,10 +99,9 @@ struct OnnxCall {
 };
 
 Attrs make_attrs(std::initializer_list<std::pair<const char*, AttrValue>> items);
-std::vector<i64> range(i64 n);                                     // 0, 1, ..., n-1
-std::vector<i64> normalize_axes(std::vector<i64> axes, i64 rank);  // non-negative, sorted, each once: else Error
-void require_small(const TensorType& type,
-                   std::string_view what);  // Error when a constant of the type would be too large
+std::vector<i64> range(i64 n);                                         // 0, 1, ..., n-1
+std::vector<i64> normalize_axes(std::vector<i64> axes, i64 rank);      // non-negative, sorted, each once: else Error
+void require_possible(const TensorType& type, std::string_view what);  // Error when no machine could hold such a value
 
 using Handler = Outputs (*)(OnnxCall&);
 struct OnnxOp {

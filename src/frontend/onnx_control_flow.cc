@@ -8,8 +8,6 @@
 namespace mcc::frontend {
 namespace {
 
-constexpr i64 kMaxIterations = 100'000;
-
 i64 read_int(const onnx::NodeProto& node, const std::string& name, const Frame& frame, i64 otherwise) {
   const auto* attribute = find_attribute(node, name, frame);
   return attribute ? attribute->i() : otherwise;
@@ -60,6 +58,7 @@ ValueId stack(const OnnxCall& call, const std::vector<ValueId>& items, i64 axis)
 
 Outputs Walker::run_body(onnx::GraphProto& body, const std::vector<ValueId>& arguments, Scope& outer,
                          const Frame& frame) {
+  count_visit();
   if (static_cast<size_t>(body.input_size()) != arguments.size())
     fail("a subgraph takes {} inputs but gets {}", body.input_size(), arguments.size());
   Scope scope;
@@ -67,7 +66,11 @@ Outputs Walker::run_body(onnx::GraphProto& body, const std::vector<ValueId>& arg
   for (int i = 0; i < body.input_size(); i++) scope.values[body.input(i).name()] = arguments[at(i)];
   run(body, scope, frame);
   Outputs results;
-  for (const auto& output : body.output()) results.push_back(find(output.name(), scope));
+  for (const auto& output : body.output()) {
+    if (output.name().empty()) fail("an output of a subgraph has no name");
+    results.push_back(find(output.name(), scope));
+    if (results.back() == kNone) fail("the subgraph's output '{}' is an input that is left out", output.name());
+  }
   return results;
 }
 
@@ -101,15 +104,13 @@ Outputs Walker::import_loop(onnx::NodeProto& node, OnnxCall& call, Scope& scope,
   Outputs state(call.in.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(2, call.in.size())), call.in.end());
   std::vector<Outputs> scans(at(std::max<i64>(0, body.output_size() - 1 - static_cast<i64>(carried))));
   for (i64 i = 0; i < trips && is_true(*builder_.known(condition)); i++) {
-    if (i >= kMaxIterations) fail("more than {} iterations", kMaxIterations);
     Outputs arguments = {call.constant(Tensor::of<i64>(DType::i64, {}, {i})), condition};
     arguments.insert(arguments.end(), state.begin(), state.end());
     const Outputs results = run_body(body, arguments, scope, frame);
     if (results.size() < 1 + carried)
       fail("the body gives {} outputs, at least {} are needed", results.size(), 1 + carried);
     condition = results[0];
-    if (condition == kNone || !builder_.known(condition))
-      fail("the number of iterations depends on the model's inputs");
+    if (!builder_.known(condition)) fail("the number of iterations depends on the model's inputs");
     std::copy_n(results.begin() + 1, carried, state.begin());
     for (size_t s = 0; s < scans.size(); s++) scans[s].push_back(results[1 + carried + s]);
   }

@@ -94,7 +94,6 @@ Tensor convert(const Tensor& from, DType dtype) {
 }
 
 Tensor number_everywhere(const std::string& text, const TensorType& type) {
-  require_small(type, "the bound value");
   const std::string_view word = text == "true" ? "1" : text == "false" ? "0" : std::string_view(text);
   const auto whole = to_i64(word);
   const auto number = to_double(word);
@@ -163,11 +162,12 @@ void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Sco
       if (const auto found = named.find(dim.name); dim.extent < 0 && found != named.end()) dim.extent = found->second;
     require_closed(input);
     const TensorType type{input.dtype, static_shape(input)};
-    bytes(type);  // refuses sizes beyond 64 bits
+    require_possible(type, fmt::format("input '{}'", input.name));
     ValueId id = kNone;
     if (const auto file = files.find(input.name); file != files.end()) {
       id = builder.graph.add_constant(input.name, convert(file->second, input.dtype));
     } else if (const auto bind = options.binds.find(input.name); bind != options.binds.end()) {
+      builder.reserve_constant(type, "the bound value");
       id = builder.graph.add_constant(input.name, number_everywhere(bind->second, type));
     } else {
       id = builder.graph.add_value(input.name, type);

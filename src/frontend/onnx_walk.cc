@@ -73,9 +73,13 @@ void Walker::run_nodes(Nodes& nodes, Scope& scope, const Frame& frame) {
   for (const int i : dependency_order(nodes)) import_node(nodes[i], scope, frame);
 }
 
-void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame) {
+void Walker::count_visit() {
   if (++visited_ > kMaxVisited)
     fail("the model needs more than {} nodes once loops and functions are unrolled", kMaxVisited);
+}
+
+void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame) {
+  count_visit();
   OnnxCall call{builder_, node.op_type(), name_of(node), 0, {}, {}, {}};
   try {
     const auto opset = frame.opsets.find(domain_of(node.domain()));

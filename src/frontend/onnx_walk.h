@@ -41,6 +41,7 @@ class Walker {
  private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
+  void count_visit();  // Error when there were too many
   void run_nodes(Nodes& nodes, Scope& scope, const Frame& frame);
   void import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame);
   Outputs dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);

@@ -23,7 +23,7 @@ namespace mcc::frontend {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
 
-DType dtype_from_onnx(int elem_type, std::string_view what) {
+DType dtype_from_onnx(i64 elem_type, std::string_view what) {
   switch (elem_type) {
     case onnx::TensorProto::FLOAT: return DType::f32;
     case onnx::TensorProto::DOUBLE: return DType::f64;

@@ -55,8 +55,8 @@ ConvShape conv_shape(const Node& node, Types in) {
   c.group = node.attrs.get_int("group", 1);
   c.in_channels = split(c.window.channels_last, x).channel;
   read_channels(c, w);
-  if (in.size() > 2 && !is_missing(in[2]) && in[2].shape != Shape{c.out_channels})
-    fail("bias {} does not fit {} output channels", to_string(in[2]), c.out_channels);
+  if (present(in, 2) && in[2] != TensorType{in[0].dtype, {c.out_channels}})
+    fail("bias {} does not fit {} output channels of {}", to_string(in[2]), c.out_channels, name(in[0].dtype));
   c.window.out = c.transposed
                      ? transposed_extents(c.window, node.attrs.get_ints("output_padding", Shape(kernel.size(), 0)))
                      : conv_extents(c.window);

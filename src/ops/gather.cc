@@ -71,6 +71,7 @@ std::vector<TensorType> infer_gather_elements(const Node& node, Types in) {
   for (size_t d = 0; d < in[0].shape.size(); d++)
     if (static_cast<i64>(d) != axis && in[1].shape[d] > in[0].shape[d])
       fail("indices {} do not fit in {}", to_string(in[1].shape), to_string(in[0].shape));
+  if (in[0].shape[at(axis)] == 0 && elements(in[1].shape) > 0) fail("axis {} is empty", axis);
   return {{in[0].dtype, in[1].shape}};
 }
 
@@ -106,6 +107,7 @@ std::vector<TensorType> infer_gather_nd(const Node& node, Types in) {
     fail("index tuples of {} after {} batch dimensions do not fit {}", depth, batch, to_string(in[0].shape));
   Shape shape(in[1].shape.begin(), in[1].shape.end() - 1);
   shape.insert(shape.end(), in[0].shape.begin() + batch + depth, in[0].shape.end());
+  if (elements(in[0].shape) == 0 && elements(shape) > 0) fail("there is nothing to gather in {}", to_string(in[0]));
   return {{in[0].dtype, shape}};
 }
 

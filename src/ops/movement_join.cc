@@ -188,6 +188,12 @@ void pad(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> 
 
 // --- Trilu -----------------------------------------------------------------------------------------------------------
 
+// Which diagonal; one so far out that no element reaches it is any such.
+i64 diagonal_of(const Node& node) {
+  constexpr i64 kFar = i64{1} << 60;
+  return std::clamp(node.attrs.get_int("k", 0), -kFar, kFar);
+}
+
 std::vector<TensorType> infer_trilu(const Node&, Types in) {
   if (rank(in[0]) < 2) fail("the input has rank {}, below 2", rank(in[0]));
   return {in[0]};
@@ -195,7 +201,7 @@ std::vector<TensorType> infer_trilu(const Node&, Types in) {
 
 Func lower_trilu(const Node& node, Types in, Types out) {
   bool upper = node.attrs.get_int("upper", 1) != 0;
-  i64 k = node.attrs.get_int("k", 0);
+  i64 k = diagonal_of(node);
   FuncBuilder b("trilu");
   int x = b.input("x", in[0].dtype, in[0].shape), y = b.output("y", out[0].dtype, out[0].shape);
   b.block("trilu", out[0].shape, y, [&](const Vars& v) {
@@ -208,7 +214,7 @@ Func lower_trilu(const Node& node, Types in, Types out) {
 
 void trilu(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
   bool upper = node.attrs.get_int("upper", 1) != 0;
-  i64 k = node.attrs.get_int("k", 0);
+  i64 k = diagonal_of(node);
   for_each_index(out[0].type.shape, [&](const Index& v, i64 flat) {
     i64 above = v.back() - v[v.size() - 2];
     if (upper ? above >= k : above <= k) copy_element(out[0], flat, *in[0], flat);

@@ -175,10 +175,12 @@ Index tile_source_of(const Move& m, const Index& v) {
 
 // --- DepthToSpace (blocksize, mode DCR | CRD), SpaceToDepth (blocksize) ----------------------------------------------
 
+constexpr i64 kMaxBlock = i64{1} << 15;  // its square times any extent is a number still
+
 i64 block_of(const Node& node, const Shape& in) {
   i64 size = node.attrs.get_int("blocksize");
   if (in.size() != 4) fail("the input has rank {}, not 4", in.size());
-  if (size < 1) fail("blocksize {} is not positive", size);
+  if (size < 1 || size > kMaxBlock) fail("blocksize {} is not from 1 to {}", size, kMaxBlock);
   return size;
 }
 

@@ -140,11 +140,15 @@ std::vector<TensorType> infer_dynamic(const Node&, Types in) {
 
 Expr f32(double value) { return const_float(value, DType::f32); }
 
-Func lower_dynamic(const Node&, Types in, Types) {
+// An output that nobody wants is computed all the same when another needs it.
+Func lower_dynamic(const Node&, Types in, Types out) {
   const Shape& shape = in[0].shape;
   FuncBuilder b("dynamicquantizelinear");
-  int x = b.input("x", DType::f32, shape), y = b.output("y", DType::u8, shape);
-  int scale = b.output("scale", DType::f32, {}), zero = b.output("zero", DType::u8, {});
+  auto result = [&](size_t i, const char* name, DType dtype, const Shape& of) {
+    return present(out, i) ? b.output(name, dtype, of) : b.temp(name, dtype, of);
+  };
+  int x = b.input("x", DType::f32, shape), y = result(0, "y", DType::u8, shape);
+  int scale = result(1, "scale", DType::f32, {}), zero = result(2, "zero", DType::u8, {});
   int low = b.temp("low", DType::f32, {}), high = b.temp("high", DType::f32, {});
   auto element = [&](const Vars&, const Vars& r) { return b.load(x, r); };
   b.reduce("min", {}, shape, low, StoreOp::min, f32(0), element);

@@ -104,7 +104,9 @@ Recurrent recurrent_of(const Node& node, Types in) {
   r.steps = in[0].shape[r.batch_first ? 1 : 0];
   r.batch = in[0].shape[r.batch_first ? 0 : 1];
   r.input = in[0].shape[2];
-  r.hidden = node.attrs.get_int("hidden_size", in[2].shape[2]);
+  r.hidden = in[2].shape[2];
+  if (i64 size = node.attrs.get_int("hidden_size", r.hidden); size != r.hidden)
+    fail("hidden_size {} does not fit R {}", size, to_string(in[2]));
   r.clip = node.attrs.get_float("clip", 0);
   r.input_forget = node.attrs.get_int("input_forget", 0) != 0;
   r.linear_before_reset = node.attrs.get_int("linear_before_reset", 0) != 0;

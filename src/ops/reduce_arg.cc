@@ -32,6 +32,7 @@ struct Arg {
 
 std::vector<TensorType> infer_arg(const Node& node, Types in) {
   Arg arg(node, in[0]);
+  if (in[0].dtype == DType::boolean) fail("takes numbers, not bool");
   if (in[0].shape[arg.axis] == 0) fail("axis {} is empty: there is no extreme", arg.axis);
   return {{DType::i64, arg.spatial}};
 }

@@ -28,9 +28,10 @@ std::set<std::string> artifact_files(const fs::path& folder) {
   if (!fs::is_regular_file(folder / "manifest.json", ignored)) return names;
   const auto manifest = nlohmann::json::parse(read_file(folder / "manifest.json"), nullptr, false);
   if (!manifest.is_object() || !manifest.contains("manifest_version") || !manifest.contains("hashes")) return names;
+  const nlohmann::json& hashes = manifest["hashes"];
+  if (!hashes.is_object() || !hashes.contains("files") || !hashes["files"].is_object()) return names;
   names.insert("manifest.json");
-  const nlohmann::json files = manifest["hashes"].value("files", nlohmann::json::object());
-  for (const auto& [file, hash] : files.items()) names.insert(file);
+  for (const auto& [file, hash] : hashes["files"].items()) names.insert(file);
   return names;
 }
 

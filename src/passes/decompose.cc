@@ -5,7 +5,7 @@
 //                        (decompose_einsum.cc)
 //   ConvTranspose        with strides: one convolution, results dealt out (decompose_transposed_conv.cc)
 //   GroupNormalization   statistics over a Reshape that splits the channels, then Mul and Add; so it runs in any layout
-//   Sum, Mean, Max, Min  of very many inputs: a tree
+//   Sum, Mean, Max, Min, Concat   of very many inputs: a tree
 #include <algorithm>
 
 #include "passes/decompose_einsum.h"
@@ -93,13 +93,14 @@ ValueId group_norm(Rewriter& rw, const Node& node) {
 }
 
 // Level by level, so that no expression is deep.
-ValueId tree(Rewriter& rw, const std::string& op, std::vector<ValueId> terms) {
+ValueId tree(Rewriter& rw, const std::string& op, std::vector<ValueId> terms, size_t width = kMaxTerms,
+             const Attrs& attrs = {}) {
   while (terms.size() > 1) {
     std::vector<ValueId> next;
-    for (size_t i = 0; i < terms.size(); i += kMaxTerms) {
+    for (size_t i = 0; i < terms.size(); i += width) {
       const std::vector<ValueId> some(terms.begin() + static_cast<i64>(i),
-                                      terms.begin() + static_cast<i64>(std::min(i + kMaxTerms, terms.size())));
-      next.push_back(some.size() == 1 ? some[0] : rw.emit(op, some));
+                                      terms.begin() + static_cast<i64>(std::min(i + width, terms.size())));
+      next.push_back(some.size() == 1 ? some[0] : rw.emit(op, some, attrs));
     }
     terms = std::move(next);
   }
@@ -116,6 +117,7 @@ ValueId decomposed(Rewriter& rw, const Node& node) {
   if (node.op == "ConvTranspose") return decompose_transposed_conv(rw, node);
   if (node.op == "GroupNormalization") return group_norm(rw, node);
   if (node.in.size() <= kMaxTerms) return kNone;
+  if (node.op == "Concat" && node.in.size() > kMaxJoined) return tree(rw, node.op, node.in, kMaxJoined, node.attrs);
   if (is_op(node, {"Sum", "Max", "Min"})) return tree(rw, node.op, node.in);
   if (node.op == "Mean") return times(rw, tree(rw, "Sum", node.in), 1.0 / static_cast<double>(node.in.size()));
   return kNone;

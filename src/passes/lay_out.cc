@@ -72,7 +72,7 @@ Graph lay_out(const Graph& graph) {
   Places places(rw, graph.values.size());
   for (const Node& old : graph.nodes) {
     Node node = rw.visit(old);
-    if (lay_out_node(places, old)) continue;
+    if (old.out[0] != kNone && lay_out_node(places, old)) continue;
     for (size_t i = 0; i < node.in.size(); i++) node.in[i] = places.plain(old.in[i]);
     rw.keep(std::move(node));
   }

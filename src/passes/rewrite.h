@@ -19,9 +19,10 @@ class Rewriter {
   explicit Rewriter(const Graph& from);
 
   ValueId now(ValueId v) const;  // what v has been replaced by; kNone stays
-  const TensorType& type(ValueId v) const { return graph_.values[static_cast<size_t>(v)].type; }
-  const Shape& shape(ValueId v) const { return type(v).shape; }
-  i64 rank(ValueId v) const { return static_cast<i64>(shape(v).size()); }
+  // Copies: what is emitted moves the values they come from.
+  TensorType type(ValueId v) const { return graph_.values[static_cast<size_t>(v)].type; }
+  Shape shape(ValueId v) const { return graph_.values[static_cast<size_t>(v)].type.shape; }
+  i64 rank(ValueId v) const { return std::ssize(graph_.values[static_cast<size_t>(v)].type.shape); }
   const Tensor* constant(ValueId v) const;                             // its data, or null (also for kNone)
   const Node* maker(ValueId v) const;                                  // the new node that makes v, or null
   const Node* maker(ValueId v, std::string_view op) const;             // only if it is that op
@@ -50,13 +51,14 @@ class Rewriter {
 };
 
 // The pass of one rule: rule(rewriter, node, old) says whether it has replaced the node's outputs; else the node stays.
-// `node` is the visited node, `old` the same in the old graph.
+// `node` is the visited node, `old` the same in the old graph. A node whose first output nobody wants stays as it is:
+// rules look at that output.
 template <typename Rule>
 Graph rewrite_each(const Graph& graph, const Rule& rule) {
   Rewriter rw(graph);
   for (const Node& old : graph.nodes) {
     Node node = rw.visit(old);
-    if (!rule(rw, static_cast<const Node&>(node), old)) rw.keep(std::move(node));
+    if (old.out.empty() || old.out[0] == kNone || !rule(rw, static_cast<const Node&>(node), old)) rw.keep(std::move(node));
   }
   return rw.finish();
 }

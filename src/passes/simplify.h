@@ -4,6 +4,9 @@
 
 namespace mcc {
 
+// Inputs of one Concat at most: each is a stage of its kernel. Joins of joins cost no copies, they are written in place.
+constexpr size_t kMaxJoined = 256;
+
 // Replaces the node by x if that has the node's type.
 inline bool become(Rewriter& rw, const Node& node, ValueId x) {
   if (rw.type(x) != rw.type(node.out[0])) return false;

@@ -7,13 +7,9 @@
 namespace mcc {
 
 Graph simplify_algebra(const Graph& graph) {
-  Rewriter rw(graph);
-  for (const Node& old : graph.nodes) {
-    Node node = rw.visit(old);
-    if (!simplify_arithmetic(rw, node) && !simplify_movement(rw, node) && !simplify_exchange(rw, node))
-      rw.keep(std::move(node));
-  }
-  return rw.finish();
+  return rewrite_each(graph, [](Rewriter& rw, const Node& node, const Node&) {
+    return simplify_arithmetic(rw, node) || simplify_movement(rw, node) || simplify_exchange(rw, node);
+  });
 }
 
 }  // namespace mcc

@@ -44,7 +44,8 @@ bool concat(Rewriter& rw, const Node& node) {
   std::vector<ValueId> flat;
   for (const ValueId v : node.in) {
     const Node* inner = rw.maker(v, "Concat");
-    const bool merge = inner && rw.uses(v) == 1 && normalize_axis(inner->attrs.get_int("axis"), rw.rank(v)) == axis;
+    const bool merge = inner && rw.uses(v) == 1 && flat.size() + inner->in.size() + node.in.size() <= kMaxJoined &&
+                       normalize_axis(inner->attrs.get_int("axis"), rw.rank(v)) == axis;
     if (merge)
       flat.insert(flat.end(), inner->in.begin(), inner->in.end());
     else if (elements(rw.shape(v)) > 0)

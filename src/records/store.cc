@@ -1,6 +1,10 @@
 // The log file: SQLite in write-ahead-log mode. One row a record: its key columns for look-ups, and the JSON line that
 // is the record. A batch is one transaction, flushed to the disk before append() returns; so a kill at any moment loses
 // at most the batch in flight. Readers and one writer work at the same time; a second writer waits (busy timeout).
+//
+// A log may come from elsewhere, and a SQLite file can hold more than data: views and triggers run their author's
+// queries when a table is read or written. A log has none, so a file with any is refused. What SQLite finds damaged is
+// an Error as any bad file is; only what fails for another reason (disk full, busy) is a JobError.
 #include <sqlite3.h>
 #include <unistd.h>
 
@@ -14,6 +18,8 @@ namespace {
 constexpr int kSchema = 1;
 constexpr int kApplicationId = 0x6d63636c;  // "mccl", in the file's header: tells a tuning log from other SQLite files
 
+constexpr int kMaxRowBytes = 64 << 20;
+
 constexpr const char* kCreate =
     "CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, device "
     "TEXT NOT NULL,"
@@ -22,6 +28,17 @@ constexpr const char* kCreate =
     "CREATE TABLE IF NOT EXISTS notes (kind TEXT NOT NULL, key TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, "
     "key));";
 
+bool is_damage(int code) {
+  return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_SCHEMA ||
+         code == SQLITE_TOOBIG;
+}
+
+[[noreturn]] void failed(sqlite3* db, const std::string& file, const char* what) {
+  const std::string message = fmt::format("{}: {}: {}", file, what, sqlite3_errmsg(db));
+  if (is_damage(sqlite3_errcode(db))) throw Error(message);
+  throw JobError(message);
+}
+
 }  // namespace
 
 struct RecordStore::Impl {
@@ -29,9 +46,7 @@ struct RecordStore::Impl {
   std::string file;
   ~Impl() { sqlite3_close_v2(db); }
 
-  [[noreturn]] void failed(const char* what) const {
-    throw JobError(fmt::format("{}: {}: {}", file, what, sqlite3_errmsg(db)));
-  }
+  [[noreturn]] void failed(const char* what) const { mcc::failed(db, file, what); }
 
   void run(const char* sql, const char* what) const {
     if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) failed(what);
@@ -74,7 +89,7 @@ class Statement {
   i64 integer(int column) const { return sqlite3_column_int64(statement_, column); }
 
  private:
-  [[noreturn]] void failed() const { throw JobError(fmt::format("{}: tuning log: {}", file_, sqlite3_errmsg(db_))); }
+  [[noreturn]] void failed() const { mcc::failed(db_, file_, "tuning log"); }
   sqlite3* db_;
   const std::string& file_;
   sqlite3_stmt* statement_ = nullptr;
@@ -131,11 +146,14 @@ RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
     fail("{}: cannot open the tuning log: {}", file.string(), sqlite3_errmsg(impl->db));
   sqlite3_busy_timeout(impl->db, 10000);
   try {
+    sqlite3_limit(impl->db, SQLITE_LIMIT_LENGTH, kMaxRowBytes);
     const i64 tables = impl->number("SELECT count(*) FROM sqlite_master");
     const i64 id = impl->number("PRAGMA application_id"), schema = impl->number("PRAGMA user_version");
     if (tables > 0 && id != kApplicationId) fail("{}: is a SQLite file, but not a tuning log", file.string());
     if (schema > kSchema)
       fail("{}: written by a newer mcc (log schema {}, this one knows {})", file.string(), schema, kSchema);
+    if (impl->number("SELECT count(*) FROM sqlite_master WHERE type NOT IN ('table', 'index') OR sql LIKE '%VIRTUAL%'"))
+      fail("{}: holds views, triggers or virtual tables, which no tuning log has", file.string());
     if (write) {
       impl->run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;", "cannot write the tuning log");
       if (tables == 0) {

@@ -18,16 +18,6 @@ namespace {
 
 constexpr double kRunLimitS = 3600;
 
-std::vector<ArtifactInfo::Port> read_ports(const nlohmann::json& list) {
-  std::vector<ArtifactInfo::Port> ports;
-  for (const nlohmann::json& port : list) {
-    const auto dtype = dtype_from_name(port.at("dtype").get<std::string>());
-    if (!dtype) fail("unknown element type {}", port.at("dtype").dump());
-    ports.push_back({port.at("name"), {*dtype, port.at("shape").get<Shape>()}, port.at("number")});
-  }
-  return ports;
-}
-
 template <typename Fn>
 Fn symbol(void* handle, const char* name, const fs::path& file) {
   void* address = dlsym(handle, name);
@@ -35,8 +25,16 @@ Fn symbol(void* handle, const char* name, const fs::path& file) {
   return reinterpret_cast<Fn>(address);
 }
 
-Tensor allocate(const mcc_tensor_info& info) {
-  return Tensor({static_cast<DType>(info.dtype), Shape(info.shape, info.shape + info.rank)});
+TensorType type_of(const mcc_tensor_info& info) {
+  return {static_cast<DType>(info.dtype), Shape(info.shape, info.shape + info.rank)};
+}
+
+// The memory that a run is given is what the manifest says; a model that wants another must not get it.
+bool fits(const std::vector<ArtifactInfo::Port>& ports, const mcc_tensor_info* infos, int count) {
+  return std::ssize(ports) == count &&
+         std::equal(ports.begin(), ports.end(), infos, [](const auto& port, const auto& info) {
+           return port.name == info.name && port.type == type_of(info);
+         });
 }
 
 std::vector<Tensor> run_in_process(const ArtifactInfo& info, const std::vector<Tensor>& inputs, int threads) {
@@ -45,8 +43,8 @@ std::vector<Tensor> run_in_process(const ArtifactInfo& info, const std::vector<T
   std::vector<void*> out;
   std::vector<Tensor> outputs;
   for (const Tensor& tensor : inputs) in.push_back(tensor.bytes());
-  for (int i = 0; i < opened.model->n_outputs; i++) {
-    outputs.push_back(allocate(opened.model->outputs[i]));
+  for (const ArtifactInfo::Port& port : info.outputs) {
+    outputs.emplace_back(port.type);
     out.push_back(outputs.back().bytes());
   }
   Tensor arena({DType::u8, {opened.model->arena_bytes}});
@@ -105,27 +103,6 @@ std::string file_name_of(std::string_view tensor_name) {
   return out;
 }
 
-ArtifactInfo read_artifact(const fs::path& folder) {
-  const fs::path manifest_file = folder / "manifest.json";
-  if (!fs::is_regular_file(manifest_file))
-    fail("{}: holds no manifest.json: not an artifact made by mcc", folder.string());
-  try {
-    const nlohmann::json manifest = nlohmann::json::parse(read_file(manifest_file));
-    ArtifactInfo info;
-    info.folder = folder;
-    info.file = folder / manifest.at("file").get<std::string>();
-    info.emit = manifest.at("emit");
-    info.target = target_from_json(manifest.at("target").dump());
-    info.threads = manifest.at("threads");
-    info.inputs = read_ports(manifest.at("inputs"));
-    info.outputs = read_ports(manifest.at("outputs"));
-    info.kernels = manifest.at("kernels");
-    return info;
-  } catch (const nlohmann::json::exception& error) {
-    fail("{}: damaged: {}", manifest_file.string(), error.what());
-  }
-}
-
 bool runs_in_process(const ArtifactInfo& info) { return info.emit == "so" && info.target.emulator.empty(); }
 
 OpenedModel::OpenedModel(const ArtifactInfo& info) {
@@ -134,6 +111,9 @@ OpenedModel::OpenedModel(const ArtifactInfo& info) {
   model = symbol<decltype(&mcc_model_get)>(handle_, "mcc_model_get", info.file)();
   if (model->abi_version != MCC_ABI_VERSION)
     fail("{}: made by another version of mcc; compile it again", info.file.string());
+  if (!fits(info.inputs, model->inputs, model->n_inputs) || !fits(info.outputs, model->outputs, model->n_outputs) ||
+      info.threads != model->threads || std::ssize(info.kernels) != model->n_steps)
+    fail("{}: is not the model that its manifest describes", info.file.string());
   run = symbol<mcc_run_fn>(handle_, "mcc_model_run", info.file);
   run_hooked = symbol<decltype(&mcc_model_run_hooked)>(handle_, "mcc_model_run_hooked", info.file);
   runtime_create = symbol<decltype(&mcc_runtime_create)>(handle_, "mcc_runtime_create", info.file);

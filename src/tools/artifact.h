@@ -2,32 +2,16 @@
 #pragma once
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "graph/tensor.h"
+#include "package/artifact_info.h"
 #include "runtime/artifact/main.h"
-#include "target/target.h"
 
 namespace mcc {
 
-struct ArtifactInfo {
-  std::filesystem::path folder, file;  // file: model.so, model, ...
-  std::string emit;
-  Target target;
-  int threads = 1;
-  struct Port {
-    std::string name;
-    TensorType type;
-    int number = 0;  // of an input: which of the documented random streams is its
-  };
-  std::vector<Port> inputs, outputs;
-  nlohmann::json kernels;
-};
-ArtifactInfo read_artifact(const std::filesystem::path& folder);  // throws Error when it holds none
-
-// A model.so for this machine, opened.
+// A model.so for this machine, opened. Throws Error when it is none, or another one than its manifest says.
 class OpenedModel {
  public:
   explicit OpenedModel(const ArtifactInfo& info);

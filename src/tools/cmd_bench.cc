@@ -187,21 +187,19 @@ void time_kernels(const BenchArgs& args, const Subject& s, const fs::path& scrat
     ms_of_step[event.at("args").at("step")].push_back(event.at("dur").get<double>() * 1e-3);
   const ArtifactInfo info = read_artifact(s.artifact);
   for (auto& [step, ms] : ms_of_step) {
-    const Json& kernel = info.kernels.at(static_cast<size_t>(step));
+    const ArtifactInfo::Kernel& kernel = info.kernels.at(static_cast<size_t>(step));
     std::sort(ms.begin(), ms.end());
-    row.kernels.push_back({kernel.at("name"), ms.front(), ms[ms.size() / 2], kernel.value("flops", i64{0}),
-                           kernel.value("bytes", i64{0})});
+    row.kernels.push_back({kernel.name, ms.front(), ms[ms.size() / 2], kernel.flops, kernel.bytes});
   }
 }
 
 Resident resident_memory(const BenchArgs& args, const Subject& s, const fs::path& scratch) {
   const fs::path folder = scratch / "program";
   compile(args, s, folder, "exe");
-  const Json manifest = Json::parse(read_file(folder / "manifest.json"));
-  i64 needed = manifest.at("weight_bytes").get<i64>() + manifest.at("peak_arena_bytes").get<i64>();
-  for (const char* list : {"inputs", "outputs"}) {
-    for (const Json& tensor : manifest.at(list)) needed += tensor.at("bytes").get<i64>();
-  }
+  const ArtifactInfo info = read_artifact(folder);
+  i64 needed = info.weight_bytes + info.arena_bytes;
+  for (const ArtifactInfo::Port& port : info.inputs) needed += bytes(port.type);
+  for (const ArtifactInfo::Port& port : info.outputs) needed += bytes(port.type);
   const Json report =
       run_for_json({(folder / "model").string(), "--json", "--repeat=1", fmt::format("--threads={}", s.threads)});
   return {report.at("peak_rss_kib"), needed / 1024};

@@ -86,8 +86,11 @@ Json stats_of(const std::string& file) {
   double accuracy = 0, recall = 0, rounds = 0;
   for (const auto& [key, text] : RecordStore::open(file, RecordStore::Mode::read_only).notes("quality")) {
     const Json note = Json::parse(text, nullptr, false);
+    const auto number = [&](const char* key) {
+      return note.contains(key) && note[key].is_number() ? note[key].get<double>() : 0;
+    };
     if (!note.is_object()) continue;
-    accuracy += note.value("pairwise_accuracy", 0.0), recall += note.value("recall", 0.0), rounds++;
+    accuracy += number("pairwise_accuracy"), recall += number("recall"), rounds++;
   }
   if (rounds > 0)
     json["cost_model"] = {{"rounds", rounds}, {"pairwise_accuracy", accuracy / rounds}, {"recall", recall / rounds}};

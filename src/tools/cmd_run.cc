@@ -120,18 +120,15 @@ void write_profile(const RunArgs& args, Session& session, i64 runs) {
                               session.rt.get(), record_step, &recorder);
   nlohmann::ordered_json events = nlohmann::ordered_json::array();
   for (const Slice& slice : recorder.slices) {
-    const nlohmann::json& kernel = session.info.kernels.at(static_cast<size_t>(slice.step));
-    events.push_back({{"name", session.opened.model->steps[slice.step].name},
-                      {"ph", "X"},
-                      {"ts", slice.start_us},
-                      {"dur", slice.end_us - slice.start_us},
-                      {"pid", 1},
-                      {"tid", 1},
-                      {"args",
-                       {{"step", slice.step},
-                        {"symbol", kernel.at("symbol")},
-                        {"task", kernel.at("task")},
-                        {"nodes", kernel.at("nodes")}}}});
+    const ArtifactInfo::Kernel& kernel = session.info.kernels[static_cast<size_t>(slice.step)];
+    events.push_back(
+        {{"name", session.opened.model->steps[slice.step].name},
+         {"ph", "X"},
+         {"ts", slice.start_us},
+         {"dur", slice.end_us - slice.start_us},
+         {"pid", 1},
+         {"tid", 1},
+         {"args", {{"step", slice.step}, {"symbol", kernel.symbol}, {"task", kernel.task}, {"nodes", kernel.nodes}}}});
   }
   write_file(args.profile, nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n");
 }

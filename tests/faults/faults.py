@@ -57,13 +57,11 @@ def run(*command, limit=60, **options):
         return Done("hang", out, err)
 
 
-def arguments(description, extra=None):
+def arguments(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--bin", type=pathlib.Path, default=DEFAULT_BIN, help="folder of mcc-tune, mcc-compile, ...")
     parser.add_argument("--full", action="store_true", help="everything, not the small part of each test run")
     parser.add_argument("--seed", type=int, default=1)
-    if extra:
-        extra(parser)
     return parser.parse_args()
 
 

@@ -6,11 +6,13 @@
 
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
 #include "base/process.h"
 #include "graph/npy.h"
 #include "loop/build.h"
+#include "package/artifact_info.h"
 #include "package/elf.h"
 #include "package/link.h"
 #include "package/package.h"
@@ -117,6 +119,47 @@ TEST(Artifact, SharedObjectRunsInProcess) {
   expect_right(out.data<float>(), in);
   EXPECT_EQ(compare(copy, in).max_abs_error, 0);
   dlclose(handle);
+}
+
+TEST(Artifact, ManifestIsReadBack) {
+  const TempDir dir;
+  const Artifact artifact = make("rpi4", "so", dir.path() / "m");
+  const ArtifactInfo info = read_artifact(dir.path() / "m");
+  EXPECT_EQ(info.file, dir.path() / "m" / "model.so");
+  EXPECT_EQ(info.target.triple, find_target("rpi4").triple);
+  EXPECT_EQ(info.threads, 2);
+  ASSERT_EQ(info.inputs.size(), 1u);
+  EXPECT_EQ(info.inputs[0].number, kNumber);
+  EXPECT_EQ(info.outputs.at(0).name, "out:0");
+  EXPECT_EQ(to_string(info.outputs.at(0).type), "f32[3,5]");
+  EXPECT_EQ(info.kernels.at(0).nodes, (std::vector<std::string>{"MatMul", "Relu"}));
+  EXPECT_EQ(info.weight_bytes, artifact.weight_bytes);
+}
+
+TEST(Artifact, DamagedManifestsAreRefused) {
+  const TempDir dir;
+  make("host", "so", dir.path() / "m");
+  const auto good = nlohmann::json::parse(read_file(dir.path() / "m/manifest.json"));
+  const auto refused = [](const nlohmann::json& json) {
+    EXPECT_THROW(artifact_from_manifest(json.dump(), "m"), Error) << json.dump();
+  };
+  for (const auto& [key, value] : good.items()) {
+    SCOPED_TRACE(key);
+    const bool needed = !std::set<std::string>{"mcc", "abi", "model", "code_bytes", "hashes"}.contains(key);
+    for (const nlohmann::json& wrong :
+         {nlohmann::json(), nlohmann::json(-1), nlohmann::json("x"), nlohmann::json({1})}) {
+      nlohmann::json damaged = good;
+      damaged[key] = wrong;
+      if (needed) refused(damaged);
+    }
+  }
+  for (const nlohmann::json& shape :
+       {nlohmann::json{-1, 5}, nlohmann::json{3}, nlohmann::json{i64{1} << 40, i64{1} << 40}}) {
+    nlohmann::json damaged = good;
+    damaged["outputs"][0]["shape"] = shape;
+    refused(damaged);
+  }
+  EXPECT_THROW(artifact_from_manifest(std::string(100000, '['), "m"), Error);
 }
 
 TEST(Artifact, ProgramsRunHereAndEmulated) {

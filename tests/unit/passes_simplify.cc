@@ -175,5 +175,28 @@ TEST(SimplifyAlgebra, TransposedJoinsOfComputedParts) {
             "Concat Reshape");
 }
 
+// One kernel of thousands of inputs takes minutes to schedule.
+TEST(Decompose, WideJoinsBecomeATree) {
+  std::string text = "graph {\n  input %x: f32[1,2]\n  %y: f32[600,2] = Concat(%x";
+  for (int i = 1; i < 600; i++) text += ", %x";
+  text += ") {axis=0}\n  output %y\n}";
+  const Graph graph = checked([](const Graph& g) { return simplify_algebra(decompose(g)); }, text);
+  size_t widest = 0;
+  for (const Node& node : graph.nodes) widest = std::max(widest, node.in.size());
+  EXPECT_EQ(widest, 256u);
+}
+
+// Rules look at a node's first output, which may be one that nobody wants.
+TEST(CompileGraph, NodesWithoutTheirFirstOutput) {
+  const Graph graph = parse_graph(R"(graph {
+    input %x: f32[2,4]
+    _, %i: i64[2,2] = TopK(%x) {axis=1, k=2}
+    _, %s: f32[] = DynamicQuantizeLinear(%x)
+    output %i
+    output %s
+  })");
+  EXPECT_EQ(compile_graph(graph).calls.size(), 2u);
+}
+
 }  // namespace
 }  // namespace mcc

@@ -1,5 +1,6 @@
 // The tuning log: what is written is read back, nothing twice, bad files are refused with one line.
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <thread>
 
@@ -68,6 +69,40 @@ TEST(RecordStore, RefusesWhatIsNoLog) {
   EXPECT_THROW(RecordStore::open(dir.path() / "text", RecordStore::Mode::read_write), Error);
   EXPECT_THROW(RecordStore::open(dir.path() / "none", RecordStore::Mode::read_only), Error);
   EXPECT_THROW(RecordStore::open(dir.path() / "no" / "folder.db", RecordStore::Mode::read_write), Error);
+}
+
+void run_sql(const std::filesystem::path& file, const char* sql) {
+  sqlite3* db = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &db), SQLITE_OK);
+  EXPECT_EQ(sqlite3_exec(db, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(db);
+  sqlite3_close(db);
+}
+
+// Reading this view never ends.
+constexpr const char* kEndlessView =
+    "DROP TABLE records; CREATE VIEW records AS WITH RECURSIVE n(line) AS (SELECT '' UNION ALL SELECT line FROM n) "
+    "SELECT line FROM n";
+
+TEST(RecordStore, RefusesLogsThatRunQueries) {
+  const TempDir dir;
+  for (const char* sql : {kEndlessView, "CREATE TRIGGER t AFTER INSERT ON records BEGIN DELETE FROM records; END"}) {
+    const auto file = dir.path() / "log.db";
+    RecordStore::open(file, RecordStore::Mode::read_write).append({sample(0)});
+    run_sql(file, sql);
+    EXPECT_THROW(RecordStore::open(file, RecordStore::Mode::read_only), Error);
+    EXPECT_THROW(RecordStore::open(file, RecordStore::Mode::read_write), Error);
+    std::filesystem::remove(file);
+  }
+}
+
+TEST(RecordStore, DamageIsAnError) {
+  const TempDir dir;
+  const auto file = dir.path() / "log.db";
+  RecordStore::open(file, RecordStore::Mode::read_write).append({sample(0)});
+  run_sql(file, "DROP TABLE records");
+  const RecordStore store = RecordStore::open(file, RecordStore::Mode::read_only);
+  EXPECT_THROW(store.all(), Error);
+  EXPECT_THROW(store.count(), Error);
 }
 
 TEST(RecordStore, TwoWritersWait) {

@@ -1,0 +1,138 @@
+// Models that are well-formed and absurd: each is refused in one line, soon, and without much memory.
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "onnx_models.h"
+
+namespace mcc {
+namespace {
+
+using onnx::TensorProto;
+
+void add_output(onnx::GraphProto& graph, const std::string& name) {
+  OnnxModel::add_value(*graph.add_output(), name, {}, TensorProto::FLOAT);
+}
+
+onnx::GraphProto& add_body(onnx::NodeProto& node, const std::string& name) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::GRAPH);
+  return *attribute.mutable_g();
+}
+
+void add_int(onnx::NodeProto& node, const std::string& name, i64 value) {
+  onnx::AttributeProto& attribute = *node.add_attribute();
+  attribute.set_name(name);
+  attribute.set_type(onnx::AttributeProto::INT);
+  attribute.set_i(value);
+}
+
+void expect_refused(const OnnxModel& model, const std::string& why) {
+  EXPECT_NE(model.error().find(why), std::string::npos) << model.error();
+}
+
+TEST(Hostile, ScanOfNothingOverAHugeAxis) {
+  OnnxModel model(17);
+  model.input("x", {"1099511627776", "2"}).output("y");
+  onnx::NodeProto& node = model.node("Scan", {"x"}, {"y"});
+  add_int(node, "num_scan_inputs", 1);
+  onnx::GraphProto& body = add_body(node, "body");
+  OnnxModel::add_value(*body.add_input(), "row", {}, TensorProto::FLOAT);
+  add_output(body, "row");
+  expect_refused(model, "nodes once loops and functions are unrolled");
+}
+
+TEST(Hostile, SubgraphOutputsWithoutAName) {
+  OnnxModel model(17);
+  model.input("x", {"2"}).input("c", {"1"}, TensorProto::BOOL).output("y");
+  onnx::NodeProto& node = model.node("If", {"c"}, {"y"});
+  for (const char* branch : {"then_branch", "else_branch"}) {
+    onnx::GraphProto& body = add_body(node, branch);
+    OnnxModel::add_node(body, "Relu", {"x"}, {"r"});
+    add_output(body, "");
+  }
+  expect_refused(model, "an output of a subgraph has no name");
+}
+
+TEST(Hostile, SizesThatNoMachineHas) {
+  OnnxModel input(17);
+  input.input("x", {"4194304", "4194304", "8"}).output("y").node("Relu", {"x"}, {"y"});
+  expect_refused(input, "input 'x' f32[4194304,4194304,8] has more than 64 TiB");
+  OnnxModel result(17);
+  result.input("x", {"1", "1"}).ints("shape", {1 << 23, 1 << 23}).output("y").node("Expand", {"x", "shape"}, {"y"});
+  expect_refused(result, "the result f32[8388608,8388608] has more than 64 TiB");
+}
+
+TEST(Hostile, BlocksWhoseSquareOverflows) {
+  for (const char* op : {"DepthToSpace", "SpaceToDepth"}) {
+    for (const i64 size : {i64{0}, i64{-1}, i64{1} << 32, i64{1} << 62}) {
+      OnnxModel model(13);
+      model.input("x", {"1", "4", "4", "4"}).output("y");
+      add_int(model.node(op, {"x"}, {"y"}), "blocksize", size);
+      expect_refused(model, fmt::format("blocksize {} is not", size));
+    }
+  }
+}
+
+TEST(Hostile, TypesAndSizesThatDoNotFit) {
+  OnnxModel bias(13);
+  bias.input("x", {"1", "1", "4", "4"}).input("b", {"1"}, TensorProto::INT32).output("y");
+  bias.floats("w", {1, 1, 1, 1}, {1}).node("Conv", {"x", "w", "b"}, {"y"});
+  expect_refused(bias, "bias i32[1] does not fit 1 output channels of f32");
+  OnnxModel arg(13);
+  arg.input("x", {"2"}, TensorProto::BOOL).output("y").node("ArgMax", {"x"}, {"y"});
+  expect_refused(arg, "takes numbers, not bool");
+  OnnxModel gather(13);
+  gather.input("x", {"0", "2"}).ints("i", {1, 1}).output("y");
+  gather.graph().mutable_initializer(0)->clear_dims();
+  gather.graph().mutable_initializer(0)->add_dims(1), gather.graph().mutable_initializer(0)->add_dims(2);
+  gather.node("GatherElements", {"x", "i"}, {"y"});
+  expect_refused(gather, "axis 0 is empty");
+  OnnxModel lstm(14);
+  lstm.input("x", {"1", "1", "1"})
+      .floats("w", {1, 4, 1}, {1, 1, 1, 1})
+      .floats("r", {1, 4, 1}, {1, 1, 1, 1})
+      .output("y");
+  add_int(lstm.node("LSTM", {"x", "w", "r"}, {"y"}), "hidden_size", i64{1} << 62);
+  expect_refused(lstm, "hidden_size 4611686018427387904 does not fit R");
+}
+
+TEST(Hostile, ManyLargeConstants) {
+  OnnxModel model(13);
+  model.input("x", {"1"}).ints("size", {32 << 20}).output("y");
+  std::vector<std::string> parts;
+  for (int i = 0; i < 100; i++) {
+    parts.push_back(fmt::format("c{}", i));
+    model.node("ConstantOfShape", {"size"}, {parts.back()});
+  }
+  model.node("Concat", parts, {"all"});
+  model.node("Mul", {"x", "all"}, {"y"});
+  expect_refused(model, "computed constants would have more than 1024 MiB together");
+}
+
+TEST(Hostile, AttributesOfAnotherType) {
+  OnnxModel model(13);
+  model.ints("size", {2}).output("y");
+  add_int(model.node("ConstantOfShape", {"size"}, {"y"}), "value", 1);
+  expect_refused(model, "attribute 'value' is not a tensor");
+}
+
+// Extreme values that mean something.
+TEST(Hostile, DiagonalsFarOutside) {
+  for (const char* op : {"Trilu", "EyeLike"}) {
+    for (const i64 k : {std::numeric_limits<i64>::min(), std::numeric_limits<i64>::max()}) {
+      OnnxModel model(14);
+      model.input("x", {"2", "3"}).output("y");
+      onnx::NodeProto& node = model.node(op, {"x"}, {"y"});
+      if (op == std::string("EyeLike"))
+        add_int(node, "k", k);
+      else
+        node.add_input("k"), model.ints("k", {k});
+      EXPECT_EQ(model.error(), "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace mcc
