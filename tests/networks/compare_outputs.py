@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Outputs of compiled networks against the reference and against ONNX Runtime, as a table.
 
-    compare_outputs.py MODEL.onnx... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
+    compare_outputs.py MODEL.onnx|FOLDER... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]
                        [--logs DIR]
 
 Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task; --logs
@@ -140,6 +140,7 @@ def main():
     ap.add_argument("--trials-per-task", type=int, default=0)
     ap.add_argument("--logs", type=pathlib.Path)
     args = ap.parse_args()
+    args.models = [m for path in args.models for m in (sorted(path.glob("*.onnx")) if path.is_dir() else [path])]
     bad = 0
     print(f"{'model':<34} {'reference':>10} {'onnxruntime':>11} {'allowed':>8}  status", flush=True)
     for model in args.models:
