@@ -47,9 +47,9 @@ constexpr OnnxOp kOps[] = {
     {"Scatter", scatter, "axis"},
     {"ScatterElements", import_plain, "axis reduction"},
     {"ScatterND", import_plain, "reduction"},
-    {"OneHot", one_hot, "axis"},
-    {"TopK", top_k, "k axis largest sorted"},
-    {"Compress", compress, "axis"},
+    {"OneHot", one_hot, "axis", "depth known"},
+    {"TopK", top_k, "k axis largest sorted", "K known"},
+    {"Compress", compress, "axis", "condition known"},
 };
 
 }  // namespace

@@ -133,8 +133,9 @@ constexpr OnnxOp kOps[] = {
     {"Resize", resize,
      "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
      "keep_aspect_ratio_policy "
-     "mode nearest_mode"},
-    {"Upsample", upsample, "mode scales"},
+     "mode nearest_mode",
+     "roi, scales, sizes known; antialias for growing axes only"},
+    {"Upsample", upsample, "mode scales", "scales known"},
     {"GridSample", grid_sample, "align_corners mode padding_mode"},
 };
 

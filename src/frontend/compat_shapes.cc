@@ -163,14 +163,14 @@ Outputs unsqueeze(OnnxCall& call) {
 constexpr OnnxOp kOps[] = {
     {"Shape", shape_of, "start end"},
     {"Size", size_of_tensor, ""},
-    {"ConstantOfShape", constant_of_shape, "value"},
-    {"Range", range_of, ""},
+    {"ConstantOfShape", constant_of_shape, "value", "shape known"},
+    {"Range", range_of, "", "start, limit, delta known"},
     {"EyeLike", eye_like, "dtype k"},
-    {"NonZero", non_zero, ""},
-    {"Reshape", reshape, "shape allowzero"},
+    {"NonZero", non_zero, "", "input known"},
+    {"Reshape", reshape, "shape allowzero", "shape known"},
     {"Flatten", flatten, "axis"},
-    {"Squeeze", squeeze, "axes"},
-    {"Unsqueeze", unsqueeze, "axes"},
+    {"Squeeze", squeeze, "axes", "axes known"},
+    {"Unsqueeze", unsqueeze, "axes", "axes known"},
 };
 
 }  // namespace

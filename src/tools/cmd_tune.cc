@@ -8,10 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "costmodel/forest.h"
 #include "measure/runner.h"
 #include "passes/passes.h"
 #include "search/tune.h"
 #include "tools/bakery.h"
+#include "tools/preflight.h"
 #include "tools/progress.h"
 #include "tools/tools.h"
 
@@ -25,11 +27,12 @@ std::atomic<bool> interrupted{false};
 
 struct TuneArgs {
   ModelArgs model;
-  std::string target = "host", out, log, runner, time_budget, emit = "so", numerics = "default";
+  std::string target = "host", out, log, runner, time_budget, emit = "so", numerics = "default", cost_model = "shipped";
+  std::vector<std::string> without;
   i64 trials = 1000;
   u64 seed = 1;
   int threads = 0;
-  bool json = false, quiet = false, resume = false, fresh = false;
+  bool check = false, json = false, quiet = false, resume = false, fresh = false;
 };
 
 TuneArgs parse(const Args& args, bool& help) {
@@ -47,6 +50,12 @@ TuneArgs parse(const Args& args, bool& help) {
   app.add_option("--time-budget", a.time_budget, "stop after this time, like 10m or 90s");
   app.add_option("--emit", a.emit, "so, a, obj, exe or c")->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}));
   add_numerics(app, a.numerics);
+  app.add_option("--cost-model", a.cost_model,
+                 "shipped, fresh (learns from this log alone), none, or a file of mcc-log train");
+  app.add_option("--without", a.without, "leaves a part of the search out, to see what it is worth")
+      ->check(CLI::IsMember({"evolution", "draft", "descent", "transfer"}))
+      ->delimiter(',');
+  app.add_flag("--check", a.check, "only tell whether the model can be compiled, and what it takes; status 2 if not");
   app.add_flag("--json", a.json, "one JSON object on standard output");
   app.add_flag("--quiet", a.quiet, "nothing on standard error but errors");
   app.add_flag("--resume", a.resume, "go on from the log (the default)");
@@ -79,6 +88,28 @@ std::unique_ptr<Runner> make_runner(const TuneArgs& a, const Target& target) {
   return local_runner(options);
 }
 
+std::unique_ptr<CostModel> make_cost_model(const TuneArgs& a) {
+  if (a.cost_model == "none") return random_model(a.seed);
+  if (a.cost_model == "fresh") return tree_model({}, a.seed);
+  if (a.cost_model == "shipped") return tree_model(shipped_forest(), a.seed);
+  try {
+    return tree_model(forest_from_text(read_file(a.cost_model)), a.seed);
+  } catch (const Error& error) {
+    fail("--cost-model={}: {}", a.cost_model, error.what());
+  }
+}
+
+SearchParts search_parts(const TuneArgs& a) {
+  SearchParts parts;
+  for (const std::string& part : a.without) {
+    parts.evolution &= part != "evolution";
+    parts.draft &= part != "draft";
+    parts.descent &= part != "descent";
+    parts.transfer &= part != "transfer";
+  }
+  return parts;
+}
+
 // Moves an existing log aside: FILE.1, FILE.2, ...
 void keep_aside(const fs::path& log) {
   if (!fs::exists(log)) return;
@@ -96,8 +127,8 @@ Latency estimate(const Progress& p) {
   return l;
 }
 
-Json summary(const TuneArgs& a, const Target& target, const Runner& runner, const TuneResult& result,
-             const Latency& latency, const fs::path& out) {
+Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, const TuneResult& result,
+                 const Latency& latency, const fs::path& out) {
   const Progress& p = result.progress;
   i64 failed = 0;
   for (const auto& [reason, n] : p.failures) failed += n;
@@ -107,6 +138,7 @@ Json summary(const TuneArgs& a, const Target& target, const Runner& runner, cons
   json["trials_failed"] = p.failures;
   json["seconds"] = p.seconds;
   json["trials_per_second"] = p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0;
+  json["seconds_by_step"] = {{"propose", p.proposing}, {"build", p.runner.build}, {"measure", p.runner.measure}};
   json["latency_ms_default"] = latency.default_ms;
   json["latency_ms_tuned"] = std::min(latency.default_ms, latency.tuned_ms);
   json["tasks"] = Json::array();
@@ -142,6 +174,13 @@ Traces best_alone(const Progress& progress) {
   return traces;
 }
 
+// All that is known before any work is done; nothing is written.
+int check_only(const Preflight& flight, const Plan& plan, const TuneArgs& a) {
+  if (!a.quiet) fmt::print(stderr, "{}", report(flight, plan));
+  if (a.json) std::cout << to_json(flight, plan).dump() << "\n";
+  return flight.can_compile() ? 0 : 2;
+}
+
 }  // namespace
 
 int cmd_tune(const Args& args) {
@@ -150,13 +189,17 @@ int cmd_tune(const Args& args) {
   if (help) return 0;
   const Deadline deadline(budget_of(a));
   const Target target = target_with_threads(a.target, a.threads);
-  const Graph graph = import_onnx(a.model.file, a.model.import_options());
-  const LoweredModel model = compile_graph(graph);
   const bool strict = a.numerics == "strict";
-  const std::vector<Task> tasks = model_tasks(model, target, strict);
+  const Plan plan = {a.model.file, target, strict, a.trials, budget_of(a)};
+  const Preflight flight = preflight(a.model.import_options(), plan);
+  if (a.check) return check_only(flight, plan, a);
+  if (!flight.can_compile()) refuse(flight, plan);
+  const LoweredModel& model = *flight.model;
+  const std::vector<Task>& tasks = flight.tasks;
   const std::string name = fs::path(a.model.file).stem().string();
   if (a.out.empty()) a.out = name + "." + target.name;
   if (a.log.empty()) a.log = name + "." + target.name + ".db";
+  const std::unique_ptr<CostModel> cost_model = make_cost_model(a);
   const std::unique_ptr<Runner> runner = make_runner(a, target);
   const bool local = runner->name() == "local";
   check_out_dir(a.out);
@@ -165,8 +208,8 @@ int cmd_tune(const Args& args) {
   auto say = [&](const std::string& text) {
     if (!a.quiet) fmt::print(stderr, "{}\n", text);
   };
-  say(fmt::format("{}: {} tasks, {} records in {}, {} runner", a.model.file, tasks.size(), log.count(), a.log,
-                  runner->name()));
+  say(summary(flight, plan));
+  say(fmt::format("{} records in {}, {} runner", log.count(), a.log, runner->name()));
   signal(SIGINT, on_interrupt);
   Bakery bakery(model, target, name, strict, interrupted);
   if (local) say(fmt::format("default schedules: {:.3f} ms", bakery.try_default()));
@@ -175,13 +218,14 @@ int cmd_tune(const Args& args) {
   options.trials = a.trials;
   options.seed = a.seed;
   options.model = name;
+  options.parts = search_parts(a);
   options.stop = &interrupted;
   if (!a.time_budget.empty()) {
     const double left = deadline.left();
     options.time_budget_s = std::max(local ? left - std::min(bakery.finish_s(), left / 2) : left, 1e-3);
   }
   ProgressView view(a.quiet);
-  const std::unique_ptr<CostModel> cost_model = xgb_model(a.seed);
+
   TuneResult result = tune(tasks, *runner, *cost_model, log, options, [&](const Progress& p) { view.show(p); });
   view.finish();
   if (!result.gave_up.empty()) throw JobError(fmt::format("{}: {}", a.model.file, result.gave_up));
@@ -197,7 +241,7 @@ int cmd_tune(const Args& args) {
   const Artifact artifact = bakery.bake(traces, log, a.out, a.emit);
   say(fmt::format("default {:.3f} ms, tuned {:.3f} ms{}: {}", latency.default_ms, latency.tuned_ms,
                   latency.default_wins() ? " (the default ships)" : "", artifact.folder.string()));
-  if (a.json) std::cout << summary(a, target, *runner, result, latency, artifact.folder).dump() << "\n";
+  if (a.json) std::cout << result_json(a, target, *runner, result, latency, artifact.folder).dump() << "\n";
   return result.interrupted ? 130 : 0;
 }
 
