@@ -20,8 +20,9 @@ std::vector<Task> noted_tasks(const RecordStore& log) {
     const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
     if (!json.is_object() || !json.contains("func") || !json.contains("target")) continue;
     try {
-      Task task = make_task(loop::parse_func(json["func"].get<std::string>()), target_from_json(json["target"].dump()),
-                            1, json.value("strict", false));
+      loop::Func func = loop::parse_func(json["func"].get<std::string>());
+      if (!loop::verify(func).empty()) continue;
+      Task task = make_task(std::move(func), target_from_json(json["target"].dump()), 1, json.value("strict", false));
       if (task.key == key) tasks.push_back(std::move(task));
     } catch (const Error&) {
       // from an mcc whose loop programs were written otherwise
