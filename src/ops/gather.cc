@@ -103,7 +103,7 @@ std::vector<TensorType> infer_gather_nd(const Node& node, Types in) {
   require_indices(in[1]);
   if (in[1].shape.empty()) fail("indices have no dimension");
   i64 depth = in[1].shape.back();
-  if (batch < 0 || batch + depth > rank(in[0]) || batch >= rank(in[1]))
+  if (batch < 0 || batch > rank(in[0]) - depth || batch >= rank(in[1]))
     fail("index tuples of {} after {} batch dimensions do not fit {}", depth, batch, to_string(in[0].shape));
   Shape shape(in[1].shape.begin(), in[1].shape.end() - 1);
   shape.insert(shape.end(), in[0].shape.begin() + batch + depth, in[0].shape.end());

@@ -73,12 +73,39 @@ std::vector<TensorType> product_types(const Node& node, Types in) {
   return {{DType::i32, in[0].shape}, {DType::i32, in[pos(inputs_of(node).b)].shape}};
 }
 
+// A scale or zero point of the tensor `of`: one value, one for each place along a dimension, or what broadcasts.
+void require_parameter(Types in, int i, const Shape& of, Along where, std::string_view what) {
+  if (!given(in, i)) return;
+  const Shape& shape = in[pos(i)].shape;
+  if (elements(shape) == 1) return;
+  const bool fits = shape.size() == 1 ? !of.empty() && shape[0] == along(of, where) : broadcast(shape, of) == of;
+  if (!fits) fail("{} {} does not fit {}", what, to_string(in[pos(i)]), to_string(of));
+}
+
+// What the QLinear forms add to an integer product.
+void check_requantize(const Inputs& form, Types in, const Shape& out) {
+  for (const int i : {form.scale_a, form.scale_b, form.scale_y, form.zero_y})
+    if (!given(in, i)) fail("input {} is missing", i);
+  for (const int i : {form.scale_a, form.scale_b, form.scale_y})
+    if (!is_float(in[pos(i)].dtype)) fail("the scale {} is not a float", to_string(in[pos(i)]));
+  if (!is_int(in[pos(form.zero_y)].dtype)) fail("the zero point {} is no integer", to_string(in[pos(form.zero_y)]));
+  require_parameter(in, form.scale_a, out, y_along_a(form), "the scale of the first operand");
+  require_parameter(in, form.scale_b, out, y_along_b(form), "the scale of the second operand");
+  require_parameter(in, form.scale_y, out, y_along_b(form), "the scale of the result");
+  require_parameter(in, form.zero_y, out, y_along_b(form), "the zero point of the result");
+  if (given(in, form.bias) && in[pos(form.bias)] != TensorType{DType::i32, {out[1]}})
+    fail("bias {} does not fit {} output channels of i32", to_string(in[pos(form.bias)]), out[1]);
+}
+
 std::vector<TensorType> infer(const Node& node, Types in) {
   const Inputs& form = inputs_of(node);
   if (!is_int(in[0].dtype) || !is_int(in[pos(form.b)].dtype)) fail("takes integers");
   TensorType out = find_op(product_node(node).op)->infer(product_node(node), product_types(node, in))[0];
-  if (given(in, form.zero_y)) out.dtype = in[pos(form.zero_y)].dtype;
-  return {out};
+  require_parameter(in, form.zero_a, in[0].shape, a_along(form), "the zero point of the first operand");
+  require_parameter(in, form.zero_b, in[pos(form.b)].shape, b_along(form), "the zero point of the second operand");
+  if (form.scale_y < 0) return {out};
+  check_requantize(form, in, out.shape);
+  return {{in[pos(form.zero_y)].dtype, out.shape}};
 }
 
 // The two sides as i32 without zero points; two temps of the Func.

@@ -22,9 +22,15 @@ i64 number(const Json& json, const char* key, i64 most = std::numeric_limits<i64
   return value.get<i64>();
 }
 
-Shape read_shape(const Json& list) {
+const Json& list(const Json& json, const char* key) {
+  const Json& value = json.at(key);
+  if (!value.is_array()) fail("damaged: \"{}\" is no list", key);
+  return value;
+}
+
+Shape read_shape(const Json& port) {
   Shape shape;
-  for (const Json& extent : list) {
+  for (const Json& extent : list(port, "shape")) {
     if (!extent.is_number_unsigned() || extent.get<u64>() > static_cast<u64>(std::numeric_limits<i64>::max()))
       fail("damaged: a shape holds what is no extent");
     shape.push_back(extent.get<i64>());
@@ -32,13 +38,13 @@ Shape read_shape(const Json& list) {
   return shape;
 }
 
-std::vector<ArtifactInfo::Port> read_ports(const Json& list) {
+std::vector<ArtifactInfo::Port> read_ports(const Json& manifest, const char* key) {
   std::vector<ArtifactInfo::Port> ports;
-  for (const Json& json : list) {
+  for (const Json& json : list(manifest, key)) {
     const auto dtype_name = json.at("dtype").get<std::string>();
     const auto dtype = dtype_from_name(dtype_name);
     if (!dtype) fail("damaged: unknown element type '{}'", dtype_name);
-    ArtifactInfo::Port port{json.at("name"), {*dtype, read_shape(json.at("shape"))}};
+    ArtifactInfo::Port port{json.at("name"), {*dtype, read_shape(json)}};
     port.number = static_cast<int>(number(json, "number", std::numeric_limits<int>::max() - 1));
     if (bytes(port.type) != number(json, "bytes")) fail("damaged: '{}' has another size than its type", port.name);
     ports.push_back(std::move(port));
@@ -46,9 +52,9 @@ std::vector<ArtifactInfo::Port> read_ports(const Json& list) {
   return ports;
 }
 
-std::vector<ArtifactInfo::Kernel> read_kernels(const Json& list) {
+std::vector<ArtifactInfo::Kernel> read_kernels(const Json& manifest) {
   std::vector<ArtifactInfo::Kernel> kernels;
-  for (const Json& json : list)
+  for (const Json& json : list(manifest, "kernels"))
     kernels.push_back({json.at("symbol"), json.at("name"), json.at("task"),
                        json.at("nodes").get<std::vector<std::string>>(), number(json, "flops"), number(json, "bytes")});
   return kernels;
@@ -70,9 +76,9 @@ ArtifactInfo read_manifest(const Json& manifest) {
   info.target = target_from_json(manifest.at("target").dump());
   info.threads = static_cast<int>(number(manifest, "threads", kMaxThreads));
   if (info.threads < 1) fail("damaged: \"threads\" is 0");
-  info.inputs = read_ports(manifest.at("inputs"));
-  info.outputs = read_ports(manifest.at("outputs"));
-  info.kernels = read_kernels(manifest.at("kernels"));
+  info.inputs = read_ports(manifest, "inputs");
+  info.outputs = read_ports(manifest, "outputs");
+  info.kernels = read_kernels(manifest);
   info.weight_bytes = number(manifest, "weight_bytes");
   info.arena_bytes = number(manifest, "peak_arena_bytes");
   return info;

@@ -89,6 +89,10 @@ TEST(Hostile, TypesAndSizesThatDoNotFit) {
   gather.graph().mutable_initializer(0)->add_dims(1), gather.graph().mutable_initializer(0)->add_dims(2);
   gather.node("GatherElements", {"x", "i"}, {"y"});
   expect_refused(gather, "axis 0 is empty");
+  OnnxModel tuples(13);
+  tuples.input("x", {"2"}).ints("i", {1}).output("y");
+  add_int(tuples.node("GatherND", {"x", "i"}, {"y"}), "batch_dims", std::numeric_limits<i64>::max());
+  expect_refused(tuples, "do not fit 2");
   OnnxModel lstm(14);
   lstm.input("x", {"1", "1", "1"})
       .floats("w", {1, 4, 1}, {1, 1, 1, 1})
@@ -96,6 +100,18 @@ TEST(Hostile, TypesAndSizesThatDoNotFit) {
       .output("y");
   add_int(lstm.node("LSTM", {"x", "w", "r"}, {"y"}), "hidden_size", i64{1} << 62);
   expect_refused(lstm, "hidden_size 4611686018427387904 does not fit R");
+}
+
+TEST(Hostile, QuantisedProducts) {
+  OnnxModel zero(13);
+  zero.input("a", {"2", "3"}, TensorProto::UINT8).input("b", {"3", "4"}, TensorProto::UINT8);
+  zero.input("za", {"5"}, TensorProto::UINT8).output("y").node("MatMulInteger", {"a", "b", "za"}, {"y"});
+  expect_refused(zero, "the zero point of the first operand u8[5] does not fit 2x3");
+  OnnxModel missing(13);
+  missing.input("a", {"2", "3"}, TensorProto::UINT8).input("b", {"3", "4"}, TensorProto::UINT8).input("s", {});
+  missing.input("z", {}, TensorProto::UINT8).output("y");
+  missing.node("QLinearMatMul", {"a", "s", "z", "b", "s", "z", "s", ""}, {"y"});
+  expect_refused(missing, "is missing");
 }
 
 TEST(Hostile, ManyLargeConstants) {
