@@ -39,6 +39,9 @@ Window read_window(const Node& node, const Shape& x, const Shape& kernel) {
     if (w.kernel[i] < 1 || w.strides[i] < 1 || w.dilations[i] < 1)
       fail("kernel, strides and dilations must be positive");
     if (w.begin[i] < 0 || w.end[i] < 0) fail("negative pads are not supported");
+    constexpr i64 kMost = i64{1} << 30;  // of two such numbers the product is far from the limits of i64
+    if (std::max({w.kernel[i], w.strides[i], w.dilations[i], w.begin[i], w.end[i]}) > kMost)
+      fail("kernel, strides, dilations and pads must not be larger than {}", kMost);
   }
   return w;
 }

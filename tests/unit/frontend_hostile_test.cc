@@ -80,6 +80,17 @@ TEST(Hostile, TypesAndSizesThatDoNotFit) {
   bias.input("x", {"1", "1", "4", "4"}).input("b", {"1"}, TensorProto::INT32).output("y");
   bias.floats("w", {1, 1, 1, 1}, {1}).node("Conv", {"x", "w", "b"}, {"y"});
   expect_refused(bias, "bias i32[1] does not fit 1 output channels of f32");
+  OnnxModel pads(13);
+  pads.input("x", {"1", "1", "4"}).output("y");
+  onnx::NodeProto& pool = pads.node("MaxPool", {"x"}, {"y"});
+  for (const auto& [name, values] : {std::pair{"kernel_shape", std::vector<i64>{2}},
+                                     std::pair{"pads", std::vector<i64>{std::numeric_limits<i64>::max(), 0}}}) {
+    onnx::AttributeProto& attribute = *pool.add_attribute();
+    attribute.set_name(name);
+    attribute.set_type(onnx::AttributeProto::INTS);
+    for (const i64 value : values) attribute.add_ints(value);
+  }
+  expect_refused(pads, "must not be larger than");
   OnnxModel arg(13);
   arg.input("x", {"2"}, TensorProto::BOOL).output("y").node("ArgMax", {"x"}, {"y"});
   expect_refused(arg, "takes numbers, not bool");
