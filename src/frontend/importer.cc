@@ -39,6 +39,11 @@ ValueId Builder::constant(const std::string& name, Tensor tensor) {
   return graph.add_constant(unique(name), std::move(tensor));
 }
 
+ValueId Builder::add_sequence(std::vector<ValueId> items) {
+  sequences_.push_back(std::move(items));
+  return kEmptyOptional - static_cast<ValueId>(sequences_.size());
+}
+
 std::string Builder::unique(const std::string& name) {
   const std::string base = name.empty() ? "value" : name;
   const auto [found, is_new] = taken_.try_emplace(base, 0);
@@ -165,6 +170,15 @@ ValueId OnnxCall::reshape(ValueId v, Shape shape) const {
 
 ValueId OnnxCall::transpose(ValueId v, std::vector<i64> perm) const {
   return emit1("Transpose", {v}, make_attrs({{"perm", std::move(perm)}}));
+}
+
+ValueId slice(const OnnxCall& call, ValueId v, i64 axis, i64 start, i64 end) {
+  if (start == 0 && end == call.builder.shape(v)[at(axis)]) return v;
+  return call.emit1("Slice", {v},
+                    make_attrs({{"starts", std::vector<i64>{start}},
+                                {"ends", std::vector<i64>{end}},
+                                {"axes", std::vector<i64>{axis}},
+                                {"steps", std::vector<i64>{1}}}));
 }
 
 Attrs make_attrs(std::initializer_list<std::pair<const char*, AttrValue>> items) {

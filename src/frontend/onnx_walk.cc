@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "frontend/counted.h"
 #include "frontend/onnx_weights.h"
 
 namespace mcc::frontend {
@@ -91,6 +92,14 @@ void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame
   }
 }
 
+void Walker::require_tensors(const OnnxCall& call, const OnnxOp* op) {
+  if (op && op->takes_sequences) return;
+  for (size_t i = 0; i < call.in.size(); i++) {
+    if (call.in[i] == kEmptyOptional) fail("input {} is an optional without an element", i);
+    if (is_sequence(call.in[i])) fail("input {} is a sequence, not a tensor", i);
+  }
+}
+
 Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
   const std::string domain = domain_of(node.domain());
   if (domain.empty()) {
@@ -108,10 +117,11 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
     if (!standard) fail("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", call.op);
     return call_function(standard->body, standard->node, call, frame);
   }
+  require_tensors(call, op);
   if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
   call.attrs = convert_attributes(node, frame, folder_);
   check_attributes(call, *op);
-  return op->import(call);
+  return has_counted_input(call) ? import_counted(call, *op) : op->import(call);
 }
 
 Outputs Walker::call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call,

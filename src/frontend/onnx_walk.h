@@ -29,6 +29,8 @@ struct Frame {
   int depth = 0;
 };
 
+struct ScanAxes;  // onnx_control_flow.cc
+
 class Walker {
  public:
   Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder);
@@ -44,6 +46,7 @@ class Walker {
   void run_nodes(Nodes& nodes, Scope& scope, const Frame& frame);
   void import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame);
   Outputs dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  static void require_tensors(const OnnxCall& call, const OnnxOp* op);
   Outputs call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
   Outputs constant_node(const onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
   void bind_outputs(const onnx::NodeProto& node, const Outputs& values, ValueId first_new, Scope& scope);
@@ -52,6 +55,9 @@ class Walker {
   Outputs import_if(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
   Outputs import_loop(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
   Outputs import_scan(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs scan_8(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs scan_steps(onnx::GraphProto& body, OnnxCall& call, const ScanAxes& axes, Outputs state,
+                     const std::vector<ValueId>& scanned, Scope& scope, const Frame& frame);
   // The values of a subgraph's outputs, its inputs being `arguments`.
   Outputs run_body(onnx::GraphProto& body, const std::vector<ValueId>& arguments, Scope& outer, const Frame& frame);
 
