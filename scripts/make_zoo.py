@@ -4,6 +4,7 @@
     make_zoo.py OUT_DIR                  the networks (all but the large ones)
     make_zoo.py OUT_DIR --large          ... and the large ones
     make_zoo.py OUT_DIR --ops            the single-subgraph workloads instead
+    make_zoo.py OUT_DIR --families       small networks of other families and habits instead (zoo/families.py)
     make_zoo.py OUT_DIR 'resnet*' bert_mini conv_56x56x64_64_3x3_s1
     make_zoo.py --list
 
@@ -36,23 +37,30 @@ import fnmatch
 import os
 import sys
 
+import numpy as np
 import onnx
 
 from zoo.builder import Net
+from zoo.families import FAMILIES, build_family
 from zoo.networks import LARGE, NETS, OPSET, SEED_NAME
 from zoo.workloads import OPS
 
 
 def build(name, seed):
     """The ModelProto of one network or workload, and its number of parameters."""
+    if name in FAMILIES:
+        model = build_family(name)
+        return model, sum(int(np.prod(t.dims)) for t in model.graph.initializer)
     n = Net(SEED_NAME.get(name, name), seed, OPSET.get(name, 13))
     (NETS.get(name) or OPS[name])(n)
     n.name = name
     return n.finish(), n.params
 
 
-def choose(patterns, ops, large):
+def choose(patterns, ops, large, families):
     """The names to write; raises KeyError with the pattern that matches nothing."""
+    if families:
+        return [k for k in FAMILIES if not patterns or any(fnmatch.fnmatchcase(k, p) for p in patterns)]
     if not patterns:
         return list(OPS) if ops else [k for k in NETS if large or k not in LARGE]
     chosen = []
@@ -73,6 +81,7 @@ def main(argv=None):
     ap.add_argument("names", nargs="*", help="names or shell patterns (default: a whole set)")
     ap.add_argument("--ops", action="store_true",
                     help="the single-subgraph workloads instead of the networks")
+    ap.add_argument("--families", action="store_true", help="small networks of other families instead")
     ap.add_argument("--large", action="store_true",
                     help="include the large networks: " + ", ".join(sorted(LARGE)))
     ap.add_argument("--seed", type=int, default=0, help="changes all weights (default 0)")
@@ -87,11 +96,14 @@ def main(argv=None):
         print("\nwith --ops:")
         for name in OPS:
             print(name)
+        print("\nwith --families:")
+        for name, fn in FAMILIES.items():
+            print("%-26s %s" % (name, fn.__doc__.strip()))
         return 0
     if not args.out_dir:
         ap.error("OUT_DIR is needed")
     try:
-        names = choose(args.names, args.ops, args.large)
+        names = choose(args.names, args.ops, args.large, args.families)
     except KeyError as e:
         ap.error("no network or workload matches %s (see --list)" % e)
 

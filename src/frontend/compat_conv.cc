@@ -141,7 +141,8 @@ constexpr OnnxOp kOps[] = {
     {"MatMul", import_plain, ""},
     {"Gemm", gemm, "alpha beta transA transB broadcast"},
     {"Einsum", import_plain, "equation"},
-    {"com.microsoft.FusedConv", fused_conv, "activation auto_pad dilations group kernel_shape pads strides"},
+    {"com.microsoft.FusedConv", fused_conv, "activation auto_pad dilations group kernel_shape pads strides",
+     "activations Relu, Sigmoid and Tanh"},
 };
 
 }  // namespace

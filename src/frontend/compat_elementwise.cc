@@ -120,8 +120,8 @@ Outputs quick_gelu(OnnxCall& call) {
 constexpr OnnxOp kOps[] = {
     {"Cast", cast, "to saturate"},
     {"CastLike", cast_like, "saturate"},
-    {"Clip", clip, "min max"},
-    {"Dropout", dropout, "seed ratio is_test"},
+    {"Clip", clip, "min max", "bounds of any kind; unknown ones become Max and Min"},
+    {"Dropout", dropout, "seed ratio is_test", "inference only: the data passes"},
     {"Max", variadic, ""},
     {"Min", variadic, ""},
     {"Sum", variadic, ""},

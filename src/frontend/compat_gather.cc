@@ -33,8 +33,8 @@ constexpr OnnxOp kOps[] = {
     {"Scatter", scatter, "axis"},
     {"ScatterElements", import_plain, "axis reduction"},
     {"ScatterND", import_plain, "reduction"},
-    {"OneHot", one_hot, "axis"},
-    {"TopK", top_k, "k axis largest sorted"},
+    {"OneHot", one_hot, "axis", "depth known"},
+    {"TopK", top_k, "k axis largest sorted", "K known"},
 };
 
 }  // namespace

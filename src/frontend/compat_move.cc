@@ -119,15 +119,15 @@ Outputs reverse_sequence(OnnxCall& call) {
 constexpr OnnxOp kOps[] = {
     {"Transpose", transpose, "perm"},
     {"Concat", concat, "axis"},
-    {"Slice", slice, "starts ends axes"},
-    {"Split", split, "axis split num_outputs"},
-    {"Pad", pad, "pads paddings mode value"},
-    {"Expand", expand, ""},
-    {"Tile", tile, ""},
+    {"Slice", slice, "starts ends axes", "starts, ends, axes, steps known"},
+    {"Split", split, "axis split num_outputs", "sizes known"},
+    {"Pad", pad, "pads paddings mode value", "pads, axes, value known"},
+    {"Expand", expand, "", "shape known"},
+    {"Tile", tile, "", "repeats known; from opset 6"},
     {"DepthToSpace", import_plain, "blocksize mode"},
     {"SpaceToDepth", import_plain, "blocksize"},
-    {"Trilu", trilu, "upper"},
-    {"ReverseSequence", reverse_sequence, "batch_axis time_axis"},
+    {"Trilu", trilu, "upper", "k known"},
+    {"ReverseSequence", reverse_sequence, "batch_axis time_axis", "sequence_lens known"},
 };
 
 }  // namespace

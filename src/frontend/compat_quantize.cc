@@ -34,8 +34,9 @@ Outputs qlinear_conv(OnnxCall& call) {
 
 constexpr std::string_view kConvAttrs = "auto_pad dilations group kernel_shape pads strides";
 constexpr OnnxOp kOps[] = {
-    {"QuantizeLinear", quantize_linear, "axis block_size output_dtype saturate"},
-    {"DequantizeLinear", dequantize_linear, "axis block_size"},
+    {"QuantizeLinear", quantize_linear, "axis block_size output_dtype saturate",
+     "8-, 16- and 32-bit integers; no 8-bit floats"},
+    {"DequantizeLinear", dequantize_linear, "axis block_size", "8-, 16- and 32-bit integers; no 8-bit floats"},
     {"DynamicQuantizeLinear", import_plain, ""},
     {"MatMulInteger", import_plain, ""},
     {"ConvInteger", conv_integer, kConvAttrs},

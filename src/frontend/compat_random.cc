@@ -81,10 +81,13 @@ Outputs multinomial(OnnxCall& call) {
   return call.emit("ReduceSum", {ones}, make_attrs({{"axes", std::vector<i64>{2}}, {"keepdims", i64{0}}}));
 }
 
+constexpr std::string_view kDrawn = "drawn when compiled (OPS.md)";
 constexpr OnnxOp kOps[] = {
-    {"RandomUniform", random, "dtype high low seed shape"},  {"RandomUniformLike", random, "dtype high low seed"},
-    {"RandomNormal", random, "dtype mean scale seed shape"}, {"RandomNormalLike", random, "dtype mean scale seed"},
-    {"Multinomial", multinomial, "dtype sample_size seed"},
+    {"RandomUniform", random, "dtype high low seed shape", kDrawn},
+    {"RandomUniformLike", random, "dtype high low seed", kDrawn},
+    {"RandomNormal", random, "dtype mean scale seed shape", kDrawn},
+    {"RandomNormalLike", random, "dtype mean scale seed", kDrawn},
+    {"Multinomial", multinomial, "dtype sample_size seed", kDrawn},
 };
 
 }  // namespace

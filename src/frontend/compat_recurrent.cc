@@ -38,12 +38,14 @@ Outputs recurrent(OnnxCall& call) {
 
 constexpr OnnxOp kOps[] = {
     {"LSTM", recurrent,
-     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout output_sequence"},
+     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout output_sequence",
+     "sequence_lens known"},
     {"GRU", recurrent,
      "activation_alpha activation_beta activations clip direction hidden_size linear_before_reset layout "
-     "output_sequence"},
-    {"RNN", recurrent,
-     "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence"},
+     "output_sequence",
+     "sequence_lens known"},
+    {"RNN", recurrent, "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence",
+     "sequence_lens known"},
 };
 
 }  // namespace

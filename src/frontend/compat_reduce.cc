@@ -30,20 +30,21 @@ Outputs cum_sum(OnnxCall& call) {
 }
 
 constexpr std::string_view kReduceAttrs = "axes keepdims noop_with_empty_axes";
+constexpr std::string_view kReduceLimits = "axes known";
 constexpr OnnxOp kOps[] = {
-    {"ReduceSum", reduce, kReduceAttrs},
-    {"ReduceMean", reduce, kReduceAttrs},
-    {"ReduceMax", reduce, kReduceAttrs},
-    {"ReduceMin", reduce, kReduceAttrs},
-    {"ReduceProd", reduce, kReduceAttrs},
-    {"ReduceL1", reduce, kReduceAttrs},
-    {"ReduceL2", reduce, kReduceAttrs},
-    {"ReduceSumSquare", reduce, kReduceAttrs},
-    {"ReduceLogSum", reduce, kReduceAttrs},
-    {"ReduceLogSumExp", reduce, kReduceAttrs},
+    {"ReduceSum", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceMean", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceMax", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceMin", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceProd", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceL1", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceL2", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceSumSquare", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceLogSum", reduce, kReduceAttrs, kReduceLimits},
+    {"ReduceLogSumExp", reduce, kReduceAttrs, kReduceLimits},
     {"ArgMax", arg_reduce, "axis keepdims select_last_index"},
     {"ArgMin", arg_reduce, "axis keepdims select_last_index"},
-    {"CumSum", cum_sum, "exclusive reverse"},
+    {"CumSum", cum_sum, "exclusive reverse", "axis known"},
 };
 
 }  // namespace

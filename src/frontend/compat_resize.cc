@@ -125,8 +125,9 @@ constexpr OnnxOp kOps[] = {
     {"Resize", resize,
      "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
      "keep_aspect_ratio_policy "
-     "mode nearest_mode"},
-    {"Upsample", upsample, "mode scales"},
+     "mode nearest_mode",
+     "roi, scales, sizes known; antialias not with tf_crop_and_resize"},
+    {"Upsample", upsample, "mode scales", "scales known"},
 };
 
 }  // namespace

@@ -154,10 +154,10 @@ constexpr OnnxOp kOps[] = {
     {"RoiAlign", roi_align,
      "coordinate_transformation_mode mode output_height output_width sampling_ratio spatial_scale"},
     {"MaxRoiPool", import_plain, "pooled_shape spatial_scale"},
-    {"MaxUnpool", max_unpool, "kernel_shape pads strides"},
-    {"AffineGrid", affine_grid, "align_corners"},
-    {"Col2Im", col2im, "dilations pads strides"},
-    {"CenterCropPad", center_crop_pad, "axes"},
+    {"MaxUnpool", max_unpool, "kernel_shape pads strides", "output_shape known"},
+    {"AffineGrid", affine_grid, "align_corners", "size known"},
+    {"Col2Im", col2im, "dilations pads strides", "image_shape, block_shape known"},
+    {"CenterCropPad", center_crop_pad, "axes", "shape known"},
     {"Det", import_plain, ""},
 };
 

@@ -79,11 +79,13 @@ Outputs suppress(OnnxCall& call) {
   return {keep_count(call, places, result, 0)};
 }
 
+constexpr std::string_view kCounted = "length as data has it (OPS.md)";
 constexpr OnnxOp kOps[] = {
-    {"NonZero", non_zero, ""},
-    {"Compress", compress, "axis"},
-    {"Unique", unique, "axis sorted"},
-    {"NonMaxSuppression", suppress, "center_point_box"},
+    {"NonZero", non_zero, "", kCounted},
+    {"Compress", compress, "axis", kCounted},
+    {"Unique", unique, "axis sorted", kCounted},
+    {"NonMaxSuppression", suppress, "center_point_box",
+     "the number of boxes and the thresholds known; length as data has it (OPS.md)"},
 };
 
 }  // namespace

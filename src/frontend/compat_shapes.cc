@@ -144,9 +144,15 @@ Outputs unsqueeze(OnnxCall& call) {
 }
 
 constexpr OnnxOp kOps[] = {
-    {"Shape", shape_of, "start end"}, {"Size", size_of_tensor, ""},     {"ConstantOfShape", constant_of_shape, "value"},
-    {"Range", range_of, ""},          {"EyeLike", eye_like, "dtype k"}, {"Reshape", reshape, "shape allowzero"},
-    {"Flatten", flatten, "axis"},     {"Squeeze", squeeze, "axes"},     {"Unsqueeze", unsqueeze, "axes"},
+    {"Shape", shape_of, "start end"},
+    {"Size", size_of_tensor, ""},
+    {"ConstantOfShape", constant_of_shape, "value", "shape known"},
+    {"Range", range_of, "", "start, limit, delta known"},
+    {"EyeLike", eye_like, "dtype k"},
+    {"Reshape", reshape, "shape allowzero", "shape known"},
+    {"Flatten", flatten, "axis"},
+    {"Squeeze", squeeze, "axes", "axes known"},
+    {"Unsqueeze", unsqueeze, "axes", "axes known"},
 };
 
 }  // namespace

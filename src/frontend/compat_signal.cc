@@ -192,11 +192,12 @@ Outputs tf_idf(OnnxCall& call) {
 }
 
 constexpr OnnxOp kOps[] = {
-    {"DFT", dft, "axis inverse onesided"},
-    {"STFT", stft, "onesided"},
-    {"MelWeightMatrix", mel_weight_matrix, "output_datatype"},
+    {"DFT", dft, "axis inverse onesided", "length and axis known"},
+    {"STFT", stft, "onesided", "frame_step, frame_length known"},
+    {"MelWeightMatrix", mel_weight_matrix, "output_datatype", "inputs known; f32 only"},
     {"TfIdfVectorizer", tf_idf,
-     "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s weights"},
+     "max_gram_length max_skip_count min_gram_length mode ngram_counts ngram_indexes pool_int64s weights",
+     "integers, no strings"},
 };
 
 }  // namespace

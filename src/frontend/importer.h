@@ -123,10 +123,12 @@ using Handler = Outputs (*)(OnnxCall&);
 struct OnnxOp {
   std::string_view name;
   Handler import;
-  std::string_view attrs;  // the attributes it knows, separated by spaces; any other is refused
+  std::string_view attrs;        // the attributes it knows, separated by spaces; any other is refused
+  std::string_view limits = "";  // what it asks for or refuses, for docs/ONNX.md
   bool takes_sequences = false;
 };
 const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name);
+std::vector<const OnnxOp*> all_onnx_ops();  // sorted by name
 
 // A table per family.
 std::span<const OnnxOp> elementwise_imports();

@@ -20,15 +20,26 @@ std::unordered_map<std::string_view, const OnnxOp*> collect() {
   return all;
 }
 
+const std::unordered_map<std::string_view, const OnnxOp*>& table() {
+  static const std::unordered_map<std::string_view, const OnnxOp*> all = collect();
+  return all;
+}
+
 }  // namespace
+
+std::vector<const OnnxOp*> all_onnx_ops() {
+  std::vector<const OnnxOp*> all;
+  for (const auto& [name, op] : table()) all.push_back(op);
+  std::sort(all.begin(), all.end(), [](const OnnxOp* a, const OnnxOp* b) { return a->name < b->name; });
+  return all;
+}
 
 // Rows of other domains are named "domain.Op".
 const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name) {
-  static const std::unordered_map<std::string_view, const OnnxOp*> all = collect();
   const std::string full = domain.empty() ? std::string(name) : fmt::format("{}.{}", domain, name);
   if (domain.empty() && full.find('.') != std::string::npos) return nullptr;
-  const auto found = all.find(full);
-  return found == all.end() ? nullptr : found->second;
+  const auto found = table().find(full);
+  return found == table().end() ? nullptr : found->second;
 }
 
 }  // namespace mcc::frontend

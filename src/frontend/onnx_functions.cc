@@ -72,10 +72,15 @@ onnx::NodeProto resolved(const onnx::NodeProto& node, const onnx::OpSchema& sche
 
 }  // namespace
 
+bool is_standard_function(const std::string& op, i64 opset, const std::string& domain) {
+  const auto* schema = onnx::OpSchemaRegistry::Schema(op, static_cast<int>(opset), domain);
+  return schema && (schema->HasFunction() || schema->HasContextDependentFunction());
+}
+
 std::optional<StandardFunction> standard_function(const onnx::NodeProto& node, const std::string& domain,
                                                   const OnnxCall& call, const Frame& frame) {
+  if (!is_standard_function(call.op, call.opset, domain)) return std::nullopt;
   const auto* schema = onnx::OpSchemaRegistry::Schema(call.op, static_cast<int>(call.opset), domain);
-  if (!schema || (!schema->HasFunction() && !schema->HasContextDependentFunction())) return std::nullopt;
   StandardFunction function;
   function.node = resolved(node, *schema, frame);
   try {

@@ -13,6 +13,7 @@
 #include "frontend/counted.h"
 #include "frontend/frontend.h"
 #include "frontend/onnx_inputs.h"
+#include "frontend/onnx_survey.h"
 #include "frontend/onnx_walk.h"
 
 namespace mcc {
@@ -21,8 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 using frontend::at;
 using frontend::Builder;
-
-constexpr i64 kNewestOpset = 22;
 
 void parse(google::protobuf::io::ZeroCopyInputStream& stream, const std::string& what, onnx::ModelProto& model) {
   google::protobuf::io::CodedInputStream coded(&stream);
@@ -36,12 +35,12 @@ void check_opset(const onnx::ModelProto& model) {
   i64 version = 0;
   for (const auto& opset : model.opset_import())
     if (opset.domain().empty() || opset.domain() == "ai.onnx") version = opset.version();
-  if (version < 0 || version > kNewestOpset)
-    fail("opset {} is not supported; the newest known is {}", version, kNewestOpset);
+  if (version < 0 || version > frontend::kNewestOpset)
+    fail("opset {} is not supported; the newest known is {}", version, frontend::kNewestOpset);
 }
 
 // The graph's outputs in order. An output that is an input, a constant or another output gets a node of its own, so
-// that each output is a value that some node makes, under its own name.
+// that each output is a value that some node makes, under its own name (which an input may have too).
 void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend::Walker& walker, Builder& builder) {
   Graph& g = builder.graph;
   std::vector<bool> fixed(g.values.size());
@@ -61,8 +60,7 @@ void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend
       continue;
     }
     if (g.values[at(v)].name == name && builder.known(v)) g.values[at(v)].name = builder.unique(name);
-    const bool is_input = g.values[at(v)].name == name;
-    const ValueId copy = g.add_value(is_input ? builder.unique(name) : name, g.values[at(v)].type);
+    const ValueId copy = g.add_value(name, g.values[at(v)].type);
     g.nodes.push_back({"Identity", name, {v}, {copy}, {}});
     g.outputs.push_back(copy);
   }
@@ -84,15 +82,16 @@ void reserve_names(const onnx::GraphProto& graph, Builder& builder) {
     for (const std::string& name : node.output()) builder.reserve(name);
 }
 
-Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options) {
+Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options, Survey* survey) {
   check_opset(model);
   Builder builder;
-  frontend::Walker walker(builder, model, folder);
+  frontend::Walker walker(builder, model, folder, survey);
   frontend::Scope scope;
   scope.is_main = true;
   reserve_names(model.graph(), builder);
-  frontend::add_inputs(model.graph(), options, scope, builder);
+  frontend::add_inputs(model.graph(), options, scope, builder, survey);
   walker.run(*model.mutable_graph(), scope, walker.main_frame());
+  if (survey && !(survey->refusals.empty() && survey->free.empty())) return {};
   add_outputs(model.graph(), scope, walker, builder);
   return std::move(builder.graph);
 }
@@ -110,7 +109,7 @@ std::string one_line(std::string text) {
 Graph import_named(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options,
                    const std::string& what) {
   try {
-    return import_model(model, folder, options);
+    return import_model(model, folder, options, nullptr);
   } catch (const Error& error) {
     fail("{}: {}", what, one_line(error.what()));
   } catch (const std::bad_alloc&) {
@@ -120,18 +119,41 @@ Graph import_named(onnx::ModelProto& model, const fs::path& folder, const Import
   }
 }
 
-}  // namespace
-
-Graph import_onnx(const fs::path& file, const ImportOptions& options) {
+void read_file(const fs::path& file, onnx::ModelProto& model) {
   const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) fail("{}: cannot read: {}", file.string(), std::strerror(errno));
-  onnx::ModelProto model;
   google::protobuf::io::FileInputStream stream(fd, 1 << 20);
   stream.SetCloseOnDelete(true);
   std::error_code error;
   if (fs::is_directory(file, error)) fail("{}: is a folder, a file is needed", file.string());
   parse(stream, file.string(), model);
+}
+
+}  // namespace
+
+Graph import_onnx(const fs::path& file, const ImportOptions& options) {
+  onnx::ModelProto model;
+  read_file(file, model);
   return import_named(model, file.parent_path(), options, file.string());
+}
+
+Survey survey_onnx(const fs::path& file, const ImportOptions& options) {
+  onnx::ModelProto model;
+  read_file(file, model);
+  Survey survey = frontend::describe_model(model);
+  try {
+    Graph graph = import_model(model, file.parent_path(), options, &survey);
+    if (survey.refusals.empty() && survey.free.empty()) survey.graph = std::move(graph);
+  } catch (const Error& error) {
+    survey.refusals.push_back({"model", "", error.what()});
+  } catch (const std::bad_alloc&) {
+    survey.refusals.push_back({"model", "", "needs more memory than there is"});
+  } catch (const std::length_error&) {
+    survey.refusals.push_back({"model", "", "needs more memory than there is"});
+  }
+  for (Refusal& refusal : survey.refusals)
+    for (std::string* text : {&refusal.op, &refusal.node, &refusal.reason}) *text = one_line(*text);
+  return survey;
 }
 
 Graph import_onnx_bytes(std::string_view bytes, const fs::path& folder_of_external_data, const ImportOptions& options) {

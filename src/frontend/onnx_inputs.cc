@@ -63,20 +63,75 @@ void apply_shape(Input& input, const Shape& shape, const std::string& option, Na
   }
 }
 
-void require_closed(const Input& input) {
+void require_rank(const Input& input) {
   if (!input.has_rank) fail("input '{}' has no shape; give --shape={}:1x3x224x224", input.name, input.name);
-  std::vector<std::string> open, example;
-  std::string by_name;
-  for (size_t d = 0; d < input.dims.size(); d++) {
-    const Dim& dim = input.dims[d];
-    example.push_back(std::to_string(dim.extent < 0 ? 1 : dim.extent));
-    if (dim.extent >= 0) continue;
-    open.push_back(dim.name.empty() ? std::to_string(d) : fmt::format("{} ('{}')", d, dim.name));
-    if (!dim.name.empty()) by_name += fmt::format("{}--dim={}=1", by_name.empty() ? " or " : " ", dim.name);
+}
+
+std::vector<FreeDimension> free_dimensions(const Input& input) {
+  std::vector<FreeDimension> open;
+  for (size_t d = 0; d < input.dims.size(); d++)
+    if (input.dims[d].extent < 0) open.push_back({input.name, static_cast<i64>(d), input.dims[d].name});
+  return open;
+}
+
+// "dimensions 0 ('batch'), 2 of input 'x'"
+std::string open_dims(const Input& input) {
+  std::vector<std::string> open;
+  for (const FreeDimension& dim : free_dimensions(input))
+    open.push_back(dim.name.empty() ? std::to_string(dim.axis) : fmt::format("{} ('{}')", dim.axis, dim.name));
+  return fmt::format("dimension{} {}", open.size() > 1 ? "s" : "", join(open, ", "));
+}
+
+std::string shape_option(const Input& input) {
+  std::vector<std::string> example;
+  for (const Dim& dim : input.dims) example.push_back(std::to_string(dim.extent < 0 ? 1 : dim.extent));
+  return fmt::format("--shape={}:{}", input.name, join(example, "x"));
+}
+
+// All that is still open, in one line, and the options that would close it.
+void require_closed(const std::vector<Input>& inputs) {
+  std::vector<std::string> open, by_shape, by_dim;
+  for (const Input& input : inputs) {
+    require_rank(input);
+    const std::vector<FreeDimension> dims = free_dimensions(input);
+    if (dims.empty()) continue;
+    open.push_back(fmt::format("input '{}': {} {} free", input.name, open_dims(input), dims.size() > 1 ? "are" : "is"));
+    by_shape.push_back(shape_option(input));
+    for (const FreeDimension& dim : dims) {
+      const std::string option = fmt::format("--dim={}=1", dim.name);
+      if (!dim.name.empty() && std::find(by_dim.begin(), by_dim.end(), option) == by_dim.end())
+        by_dim.push_back(option);
+    }
   }
   if (open.empty()) return;
-  fail("input '{}': dimension{} {} {} free; give --shape={}:{}{}", input.name, open.size() > 1 ? "s" : "",
-       join(open, ", "), open.size() > 1 ? "are" : "is", input.name, join(example, "x"), by_name);
+  fail("{}; give {}{}{}", join(open, ", "), join(by_shape, " "), by_dim.empty() ? "" : " or ", join(by_dim, " "));
+}
+
+std::vector<Input> read_inputs(const onnx::GraphProto& graph, const ImportOptions& options,
+                               const std::unordered_map<std::string, int>& initialized, Scope& scope, Survey* survey) {
+  std::vector<Input> inputs;
+  for (const auto& info : graph.input()) {
+    if (initialized.contains(info.name()) && !options.binds.contains(info.name())) continue;
+    try {
+      inputs.push_back(read_input(info));
+    } catch (const Error& error) {
+      if (!survey) throw;
+      const std::string prefix = fmt::format("input '{}': ", info.name()), text = error.what();
+      survey->refusals.push_back({"input", info.name(), text.starts_with(prefix) ? text.substr(prefix.size()) : text});
+      scope.values.emplace(info.name(), kRefused);
+    }
+  }
+  return inputs;
+}
+
+// Notes an input that is not static; true if so.
+bool survey_open(const Input& input, Survey& survey) {
+  if (!input.has_rank)
+    survey.refusals.push_back(
+        {"input", input.name, fmt::format("has no shape; give --shape={}:1x3x224x224", input.name)});
+  const std::vector<FreeDimension> open = free_dimensions(input);
+  survey.free.insert(survey.free.end(), open.begin(), open.end());
+  return !input.has_rank || !open.empty();
 }
 
 Tensor convert(const Tensor& from, DType dtype) {
@@ -137,18 +192,12 @@ void check_names(const ImportOptions& options, const std::vector<Input>& inputs)
     if (extent < 0) fail("--dim={}={} is negative", dim, extent);
 }
 
-}  // namespace
+using Files = std::unordered_map<std::string, Tensor>;  // of --bind, by input
 
-void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Scope& scope, Builder& builder) {
-  std::unordered_map<std::string, int> initialized;  // files of old IR versions list initialisers among the inputs
-  for (const auto& tensor : graph.initializer()) initialized[tensor.name()]++;
-  std::vector<Input> inputs;
-  for (const auto& info : graph.input())
-    if (!initialized.contains(info.name()) || options.binds.contains(info.name())) inputs.push_back(read_input(info));
-  check_names(options, inputs);
-
+// Applies all options that fix dimensions.
+Files close_dimensions(std::vector<Input>& inputs, const ImportOptions& options) {
   NamedDims named(options.dims.begin(), options.dims.end());
-  std::unordered_map<std::string, Tensor> files;
+  Files files;
   for (Input& input : inputs) {
     if (const auto shape = options.shapes.find(input.name); shape != options.shapes.end())
       apply_shape(input, shape->second, "--shape", named);
@@ -157,11 +206,44 @@ void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Sco
     const Tensor& tensor = files.emplace(input.name, read_npy(bind->second)).first->second;
     apply_shape(input, tensor.type.shape, "--bind", named);
   }
-  int number = 0;  // counts as ONNX Runtime does: without initialised inputs
-  for (Input& input : inputs) {
+  for (Input& input : inputs)
     for (Dim& dim : input.dims)
       if (const auto found = named.find(dim.name); dim.extent < 0 && found != named.end()) dim.extent = found->second;
-    require_closed(input);
+  return files;
+}
+
+}  // namespace
+
+ModelPort port_of(const onnx::ValueInfoProto& info) {
+  ModelPort port{info.name(), "?", {}};
+  if (!info.type().has_tensor_type()) return port;
+  try {
+    port.dtype = name(dtype_from_onnx(info.type().tensor_type().elem_type(), ""));
+  } catch (const Error&) {  // refused elsewhere, with the reason
+  }
+  for (const auto& dim : info.type().tensor_type().shape().dim()) {
+    const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
+    port.dims.push_back(known ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+  }
+  if (!info.type().tensor_type().has_shape()) port.dims.push_back("...");
+  return port;
+}
+
+void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Scope& scope, Builder& builder,
+                Survey* survey) {
+  std::unordered_map<std::string, int> initialized;  // files of old IR versions list initialisers among the inputs
+  for (const auto& tensor : graph.initializer()) initialized[tensor.name()]++;
+  std::vector<Input> inputs = read_inputs(graph, options, initialized, scope, survey);
+  check_names(options, inputs);
+
+  const Files files = close_dimensions(inputs, options);
+  if (!survey) require_closed(inputs);
+  int number = 0;  // counts as ONNX Runtime does: without initialised inputs
+  for (const Input& input : inputs) {
+    if (survey && survey_open(input, *survey)) {
+      scope.values.emplace(input.name, kRefused);
+      continue;
+    }
     const TensorType type{input.dtype, static_shape(input)};
     bytes(type);  // refuses sizes beyond 64 bits
     ValueId id = kNone;

@@ -122,18 +122,18 @@ Outputs has_element(OnnxCall& call) {
 }
 
 constexpr OnnxOp kOps[] = {
-    {"SequenceEmpty", empty, "dtype", true},
-    {"SequenceConstruct", construct, "", true},
-    {"SequenceInsert", insert, "", true},
-    {"SequenceErase", erase, "", true},
-    {"SequenceAt", element, "", true},
-    {"SequenceLength", length, "", true},
-    {"SplitToSequence", split, "axis keepdims", true},
-    {"ConcatFromSequence", concat, "axis new_axis", true},
-    {"Identity", identity, "", true},
-    {"Optional", optional, "", true},
-    {"OptionalGetElement", get_element, "", true},
-    {"OptionalHasElement", has_element, "", true},
+    {"SequenceEmpty", empty, "dtype", "", true},
+    {"SequenceConstruct", construct, "", "", true},
+    {"SequenceInsert", insert, "", "position known", true},
+    {"SequenceErase", erase, "", "position known", true},
+    {"SequenceAt", element, "", "position known", true},
+    {"SequenceLength", length, "", "", true},
+    {"SplitToSequence", split, "axis keepdims", "split known", true},
+    {"ConcatFromSequence", concat, "axis new_axis", "", true},
+    {"Identity", identity, "", "", true},
+    {"Optional", optional, "", "", true},
+    {"OptionalGetElement", get_element, "", "", true},
+    {"OptionalHasElement", has_element, "", "", true},
 };
 
 }  // namespace

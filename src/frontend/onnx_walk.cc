@@ -25,6 +25,34 @@ std::string name_of(const onnx::NodeProto& node) {
   return "unnamed";
 }
 
+std::string not_supported(const std::string& domain, const std::string& op) {
+  return fmt::format("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", op);
+}
+
+// Those that dispatch() takes itself.
+constexpr StructuralOp kStructural[] = {
+    {"Constant", "value value_float value_floats value_int value_ints", "no strings, no sparse tensors"},
+    {"If", "then_branch else_branch",
+     "any condition; if it is not known, both branches run and their types must agree"},
+    {"Loop", "body", "M known, or a condition that is; unrolled; with M at most 4096 it may end early (OPS.md)"},
+    {"Scan",
+     "body directions num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions",
+     "unrolled; no sequence_lens (opset 8)"},
+};
+
+bool is_structural(std::string_view op) {
+  return std::any_of(std::begin(kStructural), std::end(kStructural), [&](const auto& row) { return row.name == op; });
+}
+
+i64 opset_of(const std::string& domain, const Frame& frame) {
+  const auto opset = frame.opsets.find(domain_of(domain));
+  return opset == frame.opsets.end() ? 0 : opset->second;
+}
+
+std::string without_prefix(const std::string& text, const std::string& prefix) {
+  return text.starts_with(prefix) ? text.substr(prefix.size()) : text;
+}
+
 Node as_node(const OnnxCall& call) { return {call.op, call.name, {}, {}, {}}; }
 
 void check_attributes(const OnnxCall& call, const OnnxOp& op) {
@@ -36,8 +64,10 @@ void check_attributes(const OnnxCall& call, const OnnxOp& op) {
 
 }  // namespace
 
-Walker::Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder)
-    : builder_(builder), model_(model), folder_(std::move(folder)) {
+std::span<const StructuralOp> structural_ops() { return kStructural; }
+
+Walker::Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder, Survey* survey)
+    : builder_(builder), model_(model), folder_(std::move(folder)), survey_(survey) {
   for (onnx::FunctionProto& function : *model.mutable_functions())
     functions_[{domain_of(function.domain()), function.name()}] = &function;
 }
@@ -51,7 +81,10 @@ Frame Walker::main_frame() const {
 ValueId Walker::find(const std::string& name, Scope& scope) {
   if (name.empty()) return kNone;
   for (Scope* s = &scope; s; s = const_cast<Scope*>(s->outer)) {
-    if (const auto value = s->values.find(name); value != s->values.end()) return value->second;
+    if (const auto value = s->values.find(name); value != s->values.end()) {
+      if (value->second == kRefused) throw ReadsRefused{};
+      return value->second;
+    }
     const auto initializer = s->initializers.find(name);
     if (initializer == s->initializers.end()) continue;
     const std::string kept = s->is_main ? name : builder_.unique(name);
@@ -65,7 +98,8 @@ ValueId Walker::find(const std::string& name, Scope& scope) {
 }
 
 void Walker::run(onnx::GraphProto& graph, Scope& scope, const Frame& frame) {
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) scope.initializers.emplace(tensor.name(), &tensor);
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer())  // of two with one name the last counts
+    scope.initializers.insert_or_assign(tensor.name(), &tensor);
   if (graph.sparse_initializer_size() > 0) fail("sparse initializers are not supported");
   run_nodes(*graph.mutable_node(), scope, frame);
 }
@@ -79,17 +113,46 @@ void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame
     fail("the model needs more than {} nodes once loops and functions are unrolled", kMaxVisited);
   OnnxCall call{builder_, node.op_type(), name_of(node), 0, {}, {}, {}};
   try {
-    const auto opset = frame.opsets.find(domain_of(node.domain()));
-    call.opset = opset == frame.opsets.end() ? 0 : opset->second;
-    for (const std::string& name : node.input()) call.in.push_back(find(name, scope));
-    for (const std::string& name : node.output()) call.wanted.push_back(!name.empty());
-    const ValueId first_new = static_cast<ValueId>(builder_.graph.values.size());
-    bind_outputs(node, dispatch(node, call, scope, frame), first_new, scope);
+    return bind_node(node, call, scope, frame);
+  } catch (const ReadsRefused&) {
+    refuse_unknown(node, frame);
   } catch (const Error& error) {
     const std::string text = error.what();
-    if (text.find(" node '") != std::string::npos) throw;  // it names its node already
-    fail("{}: {}", describe(as_node(call)), text);
+    if (survey_) {
+      refuse({call.op, call.name, without_prefix(text, describe(as_node(call)) + ": ")});
+    } else {
+      if (text.find(" node '") != std::string::npos) throw;  // it names its node already
+      fail("{}: {}", describe(as_node(call)), text);
+    }
   }
+  for (const std::string& name : node.output())
+    if (!name.empty()) scope.values.emplace(name, kRefused);
+}
+
+void Walker::bind_node(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
+  call.opset = opset_of(node.domain(), frame);
+  for (const std::string& name : node.input()) call.in.push_back(find(name, scope));
+  for (const std::string& name : node.output()) call.wanted.push_back(!name.empty());
+  const ValueId first_new = static_cast<ValueId>(builder_.graph.values.size());
+  bind_outputs(node, dispatch(node, call, scope, frame), first_new, scope);
+}
+
+// A body that runs several times refuses the same nodes each time.
+void Walker::refuse(Refusal refusal) {
+  const std::string key = fmt::format("{}\n{}\n{}", refusal.op, refusal.node, refusal.reason);
+  if (refused_.insert(key).second) survey_->refusals.push_back(std::move(refusal));
+}
+
+// What can be said of a node without its inputs' types; of the nodes of its subgraphs too.
+void Walker::refuse_unknown(const onnx::NodeProto& node, const Frame& frame) {
+  const std::string domain = domain_of(node.domain());
+  const bool known = (domain.empty() && is_structural(node.op_type())) || find_onnx_op(domain, node.op_type()) ||
+                     functions_.contains({domain, node.op_type()}) ||
+                     is_standard_function(node.op_type(), opset_of(node.domain(), frame), domain);
+  if (!known) refuse({node.op_type(), name_of(node), not_supported(domain, node.op_type())});
+  for (const auto& attribute : node.attribute())
+    if (attribute.has_g())
+      for (const auto& inner : attribute.g().node()) refuse_unknown(inner, frame);
 }
 
 void Walker::require_tensors(const OnnxCall& call, const OnnxOp* op) {
@@ -114,7 +177,7 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
     return call_function(*function->second, node, call, frame);
   if (!op) {
     std::optional<StandardFunction> standard = standard_function(node, domain, call, frame);
-    if (!standard) fail("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", call.op);
+    if (!standard) fail("{}", not_supported(domain, call.op));
     return call_function(standard->body, standard->node, call, frame);
   }
   require_tensors(call, op);

@@ -3,15 +3,23 @@
 #include <onnx/onnx_pb.h>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
+#include "frontend/frontend.h"
 #include "frontend/importer.h"
 
 namespace mcc::frontend {
+
+// In a survey the walk goes on behind a node that has been refused. Its outputs are names without a value; a node that
+// reads one cannot be judged either, but for its operator being known.
+constexpr ValueId kRefused = std::numeric_limits<ValueId>::min();  // only in scopes
+struct ReadsRefused {};                                            // thrown by Walker::find
 
 // Names visible in one graph. Subgraphs see the names of the graphs around them, functions do not. Initialisers become
 // tensors when they are first read, so that unused ones cost nothing.
@@ -33,11 +41,13 @@ struct ScanAxes;  // onnx_control_flow.cc
 
 class Walker {
  public:
-  Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder);
+  // Without a survey the first refusal is thrown as an Error.
+  Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder, Survey* survey = nullptr);
 
   // Imports the graph's nodes in an order that defines every value before it is read.
   void run(onnx::GraphProto& graph, Scope& scope, const Frame& frame);
-  ValueId find(const std::string& name, Scope& scope);  // kNone for ""; Error when no graph around defines it
+  // kNone for ""; Error when no graph around defines it; ReadsRefused
+  ValueId find(const std::string& name, Scope& scope);
   Frame main_frame() const;
 
  private:
@@ -45,6 +55,9 @@ class Walker {
 
   void run_nodes(Nodes& nodes, Scope& scope, const Frame& frame);
   void import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame);
+  void bind_node(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  void refuse(Refusal refusal);
+  void refuse_unknown(const onnx::NodeProto& node, const Frame& frame);
   Outputs dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
   static void require_tensors(const OnnxCall& call, const OnnxOp* op);
   Outputs call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
@@ -64,6 +77,8 @@ class Walker {
   Builder& builder_;
   onnx::ModelProto& model_;
   std::filesystem::path folder_;
+  Survey* survey_;
+  std::unordered_set<std::string> refused_;
   std::map<std::pair<std::string, std::string>, onnx::FunctionProto*> functions_;
   i64 visited_ = 0;
 };
@@ -73,8 +88,17 @@ struct StandardFunction {
   onnx::NodeProto node;
   onnx::FunctionProto body;
 };
+bool is_standard_function(const std::string& op, i64 opset, const std::string& domain);
 std::optional<StandardFunction> standard_function(const onnx::NodeProto& node, const std::string& domain,
                                                   const OnnxCall& call, const Frame& frame);
+
+// Operators that the walker takes itself, for the documentation.
+struct StructuralOp {
+  std::string_view name, attrs, limits;
+};
+std::span<const StructuralOp> structural_ops();
+
+constexpr i64 kNewestOpset = 22;
 
 // onnx_attributes.cc
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name, const Frame& frame);

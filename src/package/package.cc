@@ -90,6 +90,11 @@ std::vector<Task> model_tasks(const LoweredModel& model, const Target& target, b
   return tasks;
 }
 
+Sizes artifact_sizes(const LoweredModel& model, const PackageOptions& options) {
+  const Contents c = decide(model, options);
+  return {c.plan.arena_bytes, c.weights.bytes};
+}
+
 Artifact package(const LoweredModel& model, const PackageOptions& options) {
   const std::string file = main_file(options.emit);
   StagedFolder folder(options.out_dir);

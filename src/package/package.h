@@ -61,6 +61,11 @@ struct Artifact {
 void check_out_dir(const std::filesystem::path& out_dir);
 // The tasks of a lowered model, equal ones merged, in order of first use.
 std::vector<Task> model_tasks(const LoweredModel& model, const Target& target, bool strict = false);
+// What package() would say of sizes, without compiling.
+struct Sizes {
+  i64 arena_bytes = 0, weight_bytes = 0;
+};
+Sizes artifact_sizes(const LoweredModel& model, const PackageOptions& options);
 // Writes the folder whole or not at all. Byte-identical for the same inputs.
 Artifact package(const LoweredModel& model, const PackageOptions& options);
 

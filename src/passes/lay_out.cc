@@ -5,6 +5,9 @@
 // splits and merges dimensions where they lie. Data moves only where an operator needs its own order, so what remains
 // is a transposition of the network's input and those in front of Flatten, attention and outputs.
 //
+// A 1x1 convolution between the graph's own input and outputs stays channels-first: it is a product of weights and
+// pixels, with vectors over pixels, and nothing has to be transposed at all.
+//
 // Graphs without convolutions are left as they are.
 #include "passes/lay_out.h"
 
@@ -13,6 +16,16 @@
 #include "passes/passes.h"
 
 namespace mcc {
+
+Places::Places(Rewriter& rewriter, const Graph& old)
+    : rw(rewriter), placed_(old.values.size()), plain_(old.values.size(), kNone), leads_out_(old.values.size(), true) {
+  for (auto node = old.nodes.rbegin(); node != old.nodes.rend(); ++node) {
+    const OpDef* op = find_op(node->op);
+    const bool passes_on = op && op->fuse == FuseKind::elementwise && node->out[0] != kNone && leads_out(node->out[0]);
+    for (const ValueId v : node->in)
+      if (v != kNone && !passes_on) leads_out_[static_cast<size_t>(v)] = false;
+  }
+}
 
 Placed Places::of(ValueId v) const {
   if (is_moved(v)) return placed_[static_cast<size_t>(v)];
@@ -69,7 +82,7 @@ Graph lay_out(const Graph& graph) {
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_convolution)) return graph;
 
   Rewriter rw(graph);
-  Places places(rw, graph.values.size());
+  Places places(rw, graph);
   for (const Node& old : graph.nodes) {
     Node node = rw.visit(old);
     if (lay_out_node(places, old)) continue;

@@ -16,7 +16,7 @@ struct Placed {
 // Where each old value is. The value itself, in its own order, is only made when somebody asks for it, once.
 class Places {
  public:
-  Places(Rewriter& rewriter, size_t values) : rw(rewriter), placed_(values), plain_(values, kNone) {}
+  Places(Rewriter& rewriter, const Graph& old);
 
   Rewriter& rw;
 
@@ -27,11 +27,14 @@ class Places {
   ValueId aligned(ValueId v,
                   const Perm& perm);          // the same for an operand that may have fewer dimensions and be broadcast
   void put(ValueId v, const Placed& placed);  // v's new place
+  // Only elementwise operators lie between v and the graph's outputs.
+  bool leads_out(ValueId v) const { return leads_out_[static_cast<size_t>(v)]; }
 
  private:
   std::vector<Placed> placed_;
   std::vector<ValueId> plain_;
   std::map<std::pair<ValueId, Perm>, ValueId> ordered_;
+  std::vector<bool> leads_out_;
 };
 
 Perm channels_first_of_last(i64 rank);  // v[N,C,...] = Transpose(u[N,...,C], this)

@@ -27,10 +27,25 @@ bool reads_planes(Places& places, const Node& node) {
          places.rw.shape(x)[1] <= kMostPlanes;
 }
 
-// Convolutions and pools: always channels-last. Weights stay as they are.
+// A 1x1 convolution of many pixels whose input and result are wanted channels-first: a product as it is.
+bool is_product_in_place(Places& places, const Node& node) {
+  constexpr i64 kLeastPixels = 128;  // fewer do not fill vectors
+  const auto all = [&node](const char* name, i64 value) {
+    const Ints ints = node.attrs.get_ints(name, {});
+    return std::all_of(ints.begin(), ints.end(), [value](i64 i) { return i == value; });
+  };
+  if (node.op != "Conv" || places.is_moved(node.in[0]) || !places.leads_out(node.out[0])) return false;
+  const Shape &x = places.rw.shape(node.in[0]), &w = places.rw.shape(node.in[1]);
+  return node.attrs.get_int("group", 1) == 1 && elements(x) >= kLeastPixels * x[0] * x[1] &&
+         elements(w) == w[0] * w[1] && all("strides", 1) && all("pads", 0);
+}
+
+// Convolutions and pools: channels-last wherever something moves anyway. Weights stay as they are.
 bool window(Places& places, const Node& node) {
   const i64 rank = rank_of(places, node.in[0]);
-  if (rank < 3 || node.out.size() != 1 || node.attrs.get_string("layout", "NCHW") != "NCHW") return false;
+  if (is_product_in_place(places, node) || rank < 3 || node.out.size() != 1 ||
+      node.attrs.get_string("layout", "NCHW") != "NCHW")
+    return false;
   const Perm perm = channels_first_of_last(rank);
   const bool planes = reads_planes(places, node);
   std::vector<ValueId> in{planes ? places.rw.now(node.in[0]) : places.in_order(node.in[0], perm)};

@@ -88,6 +88,14 @@ void stage_graph(const Stage& stage) {
   fmt::print("{}", print(graph));
 }
 
+// Prints docs/ONNX.md, or compares it with a file.
+void stage_onnx_docs(const Stage& stage) {
+  const std::string page = onnx_operators_page();
+  if (stage.file.empty()) return fmt::print("{}", page);
+  if (read_file(stage.file) != page)
+    fail("{} is out of date; write it anew: mcc-opt onnx-docs > {}", stage.file, stage.file);
+}
+
 void stage_import(const Stage& stage) {
   fmt::print("{}", print(import_onnx(stage.model.file, stage.model.import_options())));
 }
@@ -192,6 +200,9 @@ int cmd_opt(const Args& args) {
   sub = add_stage(app, "graph", "checks a graph and prints it", stage, stage_graph);
   sub->add_option("--pass", stage.passes, "run this pass first (repeatable)");
   add_stage(app, "lower", "fuses a graph and prints its loop programs", stage, stage_lower);
+  sub = app.add_subcommand("onnx-docs", "prints the page of the ONNX operators that can be imported");
+  sub->add_option("--check", stage.file, "compare it with this file instead");
+  sub->callback([&stage] { stage_onnx_docs(stage); });
   sub = app.add_subcommand("import", "prints the graph of an ONNX file");
   stage.model.add_to(*sub);
   sub->callback([&stage] { stage_import(stage); });

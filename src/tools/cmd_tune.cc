@@ -12,6 +12,7 @@
 #include "passes/passes.h"
 #include "search/tune.h"
 #include "tools/bakery.h"
+#include "tools/preflight.h"
 #include "tools/progress.h"
 #include "tools/tools.h"
 
@@ -29,7 +30,7 @@ struct TuneArgs {
   i64 trials = 1000;
   u64 seed = 1;
   int threads = 0;
-  bool json = false, quiet = false, resume = false, fresh = false;
+  bool check = false, json = false, quiet = false, resume = false, fresh = false;
 };
 
 TuneArgs parse(const Args& args, bool& help) {
@@ -47,6 +48,7 @@ TuneArgs parse(const Args& args, bool& help) {
   app.add_option("--time-budget", a.time_budget, "stop after this time, like 10m or 90s");
   app.add_option("--emit", a.emit, "so, a, obj, exe or c")->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}));
   add_numerics(app, a.numerics);
+  app.add_flag("--check", a.check, "only tell whether the model can be compiled, and what it takes; status 2 if not");
   app.add_flag("--json", a.json, "one JSON object on standard output");
   app.add_flag("--quiet", a.quiet, "nothing on standard error but errors");
   app.add_flag("--resume", a.resume, "go on from the log (the default)");
@@ -96,8 +98,8 @@ Latency estimate(const Progress& p) {
   return l;
 }
 
-Json summary(const TuneArgs& a, const Target& target, const Runner& runner, const TuneResult& result,
-             const Latency& latency, const fs::path& out) {
+Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, const TuneResult& result,
+                 const Latency& latency, const fs::path& out) {
   const Progress& p = result.progress;
   i64 failed = 0;
   for (const auto& [reason, n] : p.failures) failed += n;
@@ -142,6 +144,13 @@ Traces best_alone(const Progress& progress) {
   return traces;
 }
 
+// All that is known before any work is done; nothing is written.
+int check_only(const Preflight& flight, const Plan& plan, const TuneArgs& a) {
+  if (!a.quiet) fmt::print(stderr, "{}", report(flight, plan));
+  if (a.json) std::cout << to_json(flight, plan).dump() << "\n";
+  return flight.can_compile() ? 0 : 2;
+}
+
 }  // namespace
 
 int cmd_tune(const Args& args) {
@@ -150,10 +159,13 @@ int cmd_tune(const Args& args) {
   if (help) return 0;
   const Deadline deadline(budget_of(a));
   const Target target = target_with_threads(a.target, a.threads);
-  const Graph graph = import_onnx(a.model.file, a.model.import_options());
-  const LoweredModel model = compile_graph(graph);
   const bool strict = a.numerics == "strict";
-  const std::vector<Task> tasks = model_tasks(model, target, strict);
+  const Plan plan = {a.model.file, target, strict, a.trials, budget_of(a)};
+  const Preflight flight = preflight(a.model.import_options(), plan);
+  if (a.check) return check_only(flight, plan, a);
+  if (!flight.can_compile()) refuse(flight, plan);
+  const LoweredModel& model = *flight.model;
+  const std::vector<Task>& tasks = flight.tasks;
   const std::string name = fs::path(a.model.file).stem().string();
   if (a.out.empty()) a.out = name + "." + target.name;
   if (a.log.empty()) a.log = name + "." + target.name + ".db";
@@ -165,8 +177,8 @@ int cmd_tune(const Args& args) {
   auto say = [&](const std::string& text) {
     if (!a.quiet) fmt::print(stderr, "{}\n", text);
   };
-  say(fmt::format("{}: {} tasks, {} records in {}, {} runner", a.model.file, tasks.size(), log.count(), a.log,
-                  runner->name()));
+  say(summary(flight, plan));
+  say(fmt::format("{} records in {}, {} runner", log.count(), a.log, runner->name()));
   signal(SIGINT, on_interrupt);
   Bakery bakery(model, target, name, strict, interrupted);
   if (local) say(fmt::format("default schedules: {:.3f} ms", bakery.try_default()));
@@ -197,7 +209,7 @@ int cmd_tune(const Args& args) {
   const Artifact artifact = bakery.bake(traces, log, a.out, a.emit);
   say(fmt::format("default {:.3f} ms, tuned {:.3f} ms{}: {}", latency.default_ms, latency.tuned_ms,
                   latency.default_wins() ? " (the default ships)" : "", artifact.folder.string()));
-  if (a.json) std::cout << summary(a, target, *runner, result, latency, artifact.folder).dump() << "\n";
+  if (a.json) std::cout << result_json(a, target, *runner, result, latency, artifact.folder).dump() << "\n";
   return result.interrupted ? 130 : 0;
 }
 

@@ -20,6 +20,7 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(
         matmul(size(20), size(40), size(20), rng.below(2) == 0, rng.below(2) == 0, rng.below(2) == 0, rng.below(3)));
     all.push_back(matmul(1, size(90), size(40), true, true, true));
+    if (i == 0) all.push_back(matmul(24 + size(6), 256 + size(20), size(5), false, false, true));  // with panels
     all.push_back(softmax_like(size(7), size(70)));
     all.push_back(mean_rows(size(7), size(70)));
     all.push_back(conv_nchw(size(2), size(5), size(20), 3 + size(9), size(3), size(2)));
@@ -31,6 +32,16 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(transpose(size(30), size(30)));
   }
   return all;
+}
+
+TEST(Schedule, RowsThatCompeteInTheCacheAreCopiedToPanels) {
+  const auto copies = [](i64 n, bool constant) {
+    const Trace trace = default_trace(make_task(matmul(24, n, 600, constant, false, false), avx2(), 1));
+    return std::count_if(trace.begin(), trace.end(), [](const Step& s) { return s.kind == StepKind::cache_read; });
+  };
+  EXPECT_EQ(copies(2048, false), 1);
+  EXPECT_EQ(copies(2048, true), 0);
+  EXPECT_EQ(copies(64, false), 0);
 }
 
 TEST(ScheduleProperty, RandomCandidatesComputeTheSame) {

@@ -32,6 +32,12 @@ TEST(Import, FreeDimensionNamesItselfAndTheOptions) {
   expect_in(error, "--shape=x:1x3x1x8 or --dim=batch=1");
   expect_in(relu({"batch", "3"}).error(), "dimension 0 ('batch') is free; give --shape=x:1x3 or --dim=batch=1");
   expect_in(relu({"-1", "3"}).error(), "dimension 0 is free; give --shape=x:1x3");
+  OnnxModel two;
+  two.input("a", {"batch", "3"}).input("b", {"batch", "seq"}).output("y");
+  two.node("Identity", {"a"}, {"y"});
+  expect_in(two.error(),
+            "input 'a': dimension 0 ('batch') is free, input 'b': dimensions 0 ('batch'), 1 ('seq') are "
+            "free; give --shape=a:1x3 --shape=b:1x1 or --dim=batch=1 --dim=seq=1");
 }
 
 TEST(Import, ShapeAndDimCloseFreeDimensions) {
@@ -133,9 +139,30 @@ TEST(Import, OutputsThatAreInputsConstantsOrTwiceTheSame) {
   verify(graph);
   ASSERT_EQ(graph.outputs.size(), 4u);
   EXPECT_EQ(std::set<ValueId>(graph.outputs.begin(), graph.outputs.end()).size(), 4u);
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[0])].name, "x");
   EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[1])].name, "w");
   EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[2])].name, "a");
   EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[3])].name, "b");
+}
+
+TEST(Import, OfInitializersWithOneNameTheLastCounts) {
+  OnnxModel model;
+  model.input("x", {"2"}).floats("w", {2}, {1, 2}).floats("w", {2}, {3, 4}).output("y");
+  model.node("Add", {"x", "w"}, {"y"});
+  const Graph graph = model.import();
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.nodes[0].in[1])].constant->get(0), 3);
+}
+
+TEST(Import, NamesMayHoldAnything) {
+  const std::string in = "a b/\"c\"\\:0\n%", out = "\xc3\xa4{}=;#";
+  OnnxModel model;
+  model.input(in, {"2"}).output(out);
+  model.node("Relu", {in}, {out});
+  const Graph graph = model.import();
+  verify(graph);
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.inputs[0])].name, in);
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[0])].name, out);
+  EXPECT_EQ(print(parse_graph(print(graph))), print(graph));
 }
 
 TEST(Import, NodesOutOfOrderAreSorted) {

@@ -134,6 +134,21 @@ TEST(LayOut, OnlyImagesOfFewChannelsAreReadInPlanes) {
   }
 }
 
+TEST(LayOut, PointwiseBetweenInputAndOutputIsAProductInPlace) {
+  for (const i64 edge : {4, 12}) {
+    const Graph graph = laid_out(fmt::format(R"(graph {{
+      input %x: f32[1,20,{0},{0}]
+      input %r: f32[1,4,{0},{0}]
+      const %w: f32[4,20,1,1] = hash:1
+      %a: f32[1,4,{0},{0}] = Conv(%x, %w) {1}
+      %b: f32[1,4,{0},{0}] = Add(%a, %r)
+      %y: f32[1,4,{0},{0}] = Relu(%b)
+      output %y }})",
+                                             edge, kPoint));
+    EXPECT_EQ(count(graph, "Transpose") > 0, edge == 4);
+  }
+}
+
 TEST(LayOut, OneAndThreeSpatialDimensions) {
   const Graph line = laid_out(R"(graph {
     input %x: f32[1,3,8]

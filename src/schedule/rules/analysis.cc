@@ -51,6 +51,10 @@ i64 short_stride(const State& state, const Stage& stage, const Access& access, i
   return affine && stride >= 2 && stride <= kShortStride ? stride : 0;
 }
 
+i64 element_stride(const State& state, const Stage& stage, const Access& access, int axis) {
+  return stride_of(state.buffers[static_cast<size_t>(access.buffer)].shape, access.index, axis_of(stage, axis).var);
+}
+
 static bool index_uses(const Stage&, const Expr& value, int buffer, int var) {
   bool uses = false;
   loop::for_each_load(value, [&](const Expr& load) {

@@ -21,6 +21,8 @@ Along along(const State& state, const Stage& stage, const Access& access, int ax
 // The stride along the axis when it is so short that a few whole vectors hold the lanes (2 to 4 elements), else 0.
 constexpr i64 kShortStride = 4;
 i64 short_stride(const State& state, const Stage& stage, const Access& access, int axis);
+// Elements that an affine access moves by when the axis advances by one.
+i64 element_stride(const State& state, const Stage& stage, const Access& access, int axis);
 Along store_along(const State& state, const Stage& stage, int axis);
 
 i64 points(const Stage& stage);              // iterations of all axes

@@ -68,6 +68,15 @@ struct Host {
   std::vector<std::string> loop_of;  // for each axis of the reduction; "" for reduction axes and unit ones
 };
 Host find_host(const State& state, const std::string& block);
+// --- panel.cc
+struct Panel {
+  std::optional<Step> copy;  // of an operand known only at run time that a column tile would read in distant rows
+  bool needed = false;       // its rows would not find room in a cache as they lie
+};
+Panel find_panel(const Builder& b, const Stage& stage, const TileAxes& axes);
+// Makes the copy for each iteration of the host's loop over column tiles.
+std::vector<Step> panel_steps(const Step& copy, const std::string& host, const std::string& loop, i64 vectors,
+                              i64 lanes);
 // --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not
 // of that kind.
 bool rule_row(Builder& b, const std::string& block);

@@ -106,10 +106,22 @@ std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& g
   return order;
 }
 
-// Four orders of the loops outside the register tile, and how many of the outermost run in parallel.
-void choose_order(Builder& b, Tile& t) {
-  const Stage host = b.stage(t.host.block);
-  std::vector<std::string> outer, block_out, block_in, row_in, register_tile;
+struct Order {
+  std::vector<std::string> loops;  // outside the register tile
+  size_t most_parallel = 0;        // of the outermost ones
+  bool columns_first = false;      // all rows inside go over one column tile before the next
+};
+
+std::vector<std::string> register_tile_loops(const Tile& t) {
+  std::vector<std::string> loops;
+  if (t.two_rows) loops.push_back(t.outer_row + ".1");
+  if (!t.row.empty()) loops.push_back(t.row + ".1");
+  loops.insert(loops.end(), {t.column + ".1.0", t.column + ".1.1"});
+  return loops;
+}
+
+std::vector<Order> loop_orders(const Tile& t, const Stage& host) {
+  std::vector<std::string> outer, block_out, block_in, row_in;
   for (const LoopSpec& loop : host.loops) {
     const std::string& n = loop.name;
     if (n.starts_with(t.column + ".")) continue;
@@ -121,36 +133,50 @@ void choose_order(Builder& b, Tile& t) {
   if (!t.blocked.empty()) block_out = {t.blocked + ".0"}, block_in = {t.blocked + ".1"};
   if (!t.row.empty() && t.blocked != t.row + ".0") row_in = {t.row + ".0"};
   const std::string c0 = t.column + ".0.0", c1 = t.column + ".0.1";
-  if (t.two_rows) register_tile.push_back(t.outer_row + ".1");
-  if (!t.row.empty()) register_tile.push_back(t.row + ".1");
-  register_tile.insert(register_tile.end(), {t.column + ".1.0", t.column + ".1.1"});
-  std::vector<std::vector<std::string>> orders = {in_order({outer, block_out, {c0, c1}, block_in, row_in}),
-                                                  in_order({{c0}, outer, block_out, {c1}, block_in, row_in}),
-                                                  in_order({{c0, c1}, outer, block_out, block_in, row_in}),
-                                                  in_order({outer, block_out, block_in, row_in, {c0, c1}})};
-  if (t.row.empty()) orders = {in_order({outer, {c0, c1}}), in_order({{c0, c1}, outer})};
+  const size_t most = outer.size() + 2;
+  if (t.row.empty()) return {{in_order({outer, {c0, c1}}), most}, {in_order({{c0, c1}, outer}), most}};
+  return {{in_order({outer, block_out, {c0, c1}, block_in, row_in}), most, true},
+          {in_order({{c0}, outer, block_out, {c1}, block_in, row_in}), most, true},
+          {in_order({{c0, c1}, outer, block_out, block_in, row_in}), most, outer.empty()},
+          {in_order({outer, block_out, block_in, row_in, {c0, c1}}), most}};
+}
+
+// Four orders of the loops outside the register tile, how many of the outermost run in parallel, and whether each
+// column tile has a panel of its own.
+void choose_order(Builder& b, Tile& t) {
+  const Stage host = b.stage(t.host.block), stage = b.stage(t.block);
+  const std::vector<Order> orders = loop_orders(t, host);
+  const Panel panel = find_panel(b, stage, t.axes);
   std::vector<i64> options;
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
-  const double seconds = stage_seconds(b.stage(t.block), b.target);
+  const double seconds = stage_seconds(stage, b.target);
+  const auto add = [&](i64 code, const Order& order, size_t depth, bool with_panel) {
+    options.push_back(code);
+    std::vector<Step> steps{step_of(StepKind::reorder, t.host.block, in_order({order.loops, register_tile_loops(t)}))};
+    for (size_t i = 0; i < depth; i++) steps.push_back(mark_step(t.host.block, order.loops[i], "parallel"));
+    steps.push_back(step_of(StepKind::compute_at, t.block, {t.host.block, order.loops.back()}));
+    if (with_panel) {
+      const auto copy = panel_steps(*panel.copy, t.host.block, t.column + ".0.1", t.preferred.vectors, t.lanes);
+      steps.insert(steps.end(), copy.begin(), copy.end());
+    }
+    alternatives.push_back(std::move(steps));
+  };
   for (size_t o = 0; o < orders.size(); o++) {
+    const Order& order = orders[o];
     std::vector<i64> counts;
-    for (const std::string& loop : orders[o]) counts.push_back(count_of(b, t, loop));
+    for (const std::string& loop : order.loops) counts.push_back(count_of(b, t, loop));
     const int wanted = parallel_depth(counts, seconds, b.target);
     std::set<int> axes;
-    for (size_t depth = 0; depth <= (b.target.cores > 1 ? std::min<size_t>(orders[o].size(), outer.size() + 2) : 0);
+    for (size_t depth = 0; depth <= (b.target.cores > 1 ? std::min(order.loops.size(), order.most_parallel) : 0);
          depth++) {
       if (depth > 0) {
-        const LoopSpec& loop = host.loops[static_cast<size_t>(find_loop(host, orders[o][depth - 1]))];
+        const LoopSpec& loop = host.loops[static_cast<size_t>(find_loop(host, order.loops[depth - 1]))];
         if (!axes.insert(loop.axis).second) break;
       }
       if (o == 0 && static_cast<int>(depth) <= wanted) best = static_cast<int>(options.size());
-      options.push_back(static_cast<i64>(o * 8 + depth));
-      std::vector<std::string> whole = in_order({orders[o], register_tile});
-      std::vector<Step> steps{step_of(StepKind::reorder, t.host.block, std::move(whole))};
-      for (size_t i = 0; i < depth; i++) steps.push_back(mark_step(t.host.block, orders[o][i], "parallel"));
-      steps.push_back(step_of(StepKind::compute_at, t.block, {t.host.block, orders[o].back()}));
-      alternatives.push_back(std::move(steps));
+      if (!panel.needed) add(static_cast<i64>(o * 8 + depth), order, depth, false);
+      if (panel.copy && order.columns_first) add(static_cast<i64>((o + 4) * 8 + depth), order, depth, true);
     }
   }
   b.choice(t.block + " order and parallel", options, alternatives, best);
