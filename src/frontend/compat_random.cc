@@ -38,7 +38,7 @@ class Generator {
 Generator generator_of(const OnnxCall& call) {
   if (call.attrs.has("seed"))
     return Generator(std::bit_cast<std::uint32_t>(static_cast<float>(call.attrs.get_float("seed", 0))));
-  return Generator(hash64(call.name));
+  return Generator(hash64(call.builder.unique(call.name + ":random")));  // another one in each iteration of a loop
 }
 
 Outputs random(OnnxCall& call) {

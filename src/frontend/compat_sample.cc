@@ -1,6 +1,7 @@
-// Operators that read images at places of their own: GridSample, RoiAlign, MaxRoiPool, MaxUnpool, AffineGrid, Col2Im
-// and CenterCropPad. The last three end here: an affine grid is a product with a constant grid, columns become an image
-// by a transposed convolution whose weights are ones, and the centre is cut out or padded.
+// Operators that read images at places of their own: GridSample, RoiAlign, MaxRoiPool, MaxUnpool, DeformConv,
+// AffineGrid, Col2Im and CenterCropPad. The last three end here: an affine grid is a product with a constant grid,
+// columns become an image by a transposed convolution whose weights are ones, and the centre is cut out or padded. A
+// deformable convolution samples its columns and multiplies them.
 #include <algorithm>
 #include <numeric>
 
@@ -23,6 +24,8 @@ Outputs grid_sample(OnnxCall& call) {
 // Until opset 15 boxes were not shifted by half a pixel.
 Outputs roi_align(OnnxCall& call) {
   Attrs attrs = call.attrs;
+  const i64 ratio = attrs.get_int("sampling_ratio", 0);
+  if (ratio < 0 || ratio > 4096) fail("sampling_ratio is {}", ratio);
   if (call.opset < 16) attrs.set("coordinate_transformation_mode", std::string("output_half_pixel"));
   return call.emit("RoiAlign", {call.need(0, "X"), call.need(1, "rois"), call.need(2, "batch_indices")},
                    std::move(attrs));
@@ -31,13 +34,13 @@ Outputs roi_align(OnnxCall& call) {
 // Indices are those of the pool's own input; a larger output_shape has more room at the ends.
 Outputs max_unpool(OnnxCall& call) {
   const Shape& x = call.shape(0);
-  const std::vector<i64> kernel = call.attrs.get_ints("kernel_shape");
-  const size_t spatial = kernel.size();
-  if (x.size() != spatial + 2) fail("input {} does not fit a window of {} dimensions", to_string(x), spatial);
-  const std::vector<i64> strides = call.attrs.get_ints("strides", std::vector<i64>(spatial, 1));
-  const std::vector<i64> pads = call.attrs.get_ints("pads", std::vector<i64>(2 * spatial, 0));
-  if (strides.size() != spatial || pads.size() != 2 * spatial)
-    fail("strides or pads do not fit {} dimensions", spatial);
+  if (x.size() < 3) fail("input {} has no spatial dimension", to_string(x));
+  const size_t spatial = x.size() - 2;
+  const std::vector<i64> kernel = small_ints(call.attrs.get_ints("kernel_shape"), "kernel_shape", 1, spatial);
+  const std::vector<i64> strides =
+      small_ints(call.attrs.get_ints("strides", std::vector<i64>(spatial, 1)), "strides", 1, spatial);
+  const std::vector<i64> pads =
+      small_ints(call.attrs.get_ints("pads", std::vector<i64>(2 * spatial, 0)), "pads", 0, 2 * spatial);
   Shape shape(x.begin(), x.begin() + 2);
   for (size_t i = 0; i < spatial; i++)
     shape.push_back((x[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[spatial + i]);
@@ -54,6 +57,29 @@ Outputs max_unpool(OnnxCall& call) {
   }
   if (wanted == shape) return {placed};
   return call.emit("Pad", {placed}, make_attrs({{"pads", more}, {"mode", std::string("constant")}, {"value", 0.0}}));
+}
+
+// The groups of channels are a batch of products: weights [group, m / group, rows] times columns [n, group, rows,
+// pixels].
+Outputs deform_conv(OnnxCall& call) {
+  const ValueId x = call.need(0, "X"), w = call.need(1, "W");
+  const Shape in = call.shape(0), weights = call.shape(1);
+  const i64 groups = call.attrs.get_int("group", 1);
+  if (in.size() != 4 || weights.size() != 4) fail("only two spatial dimensions are supported");
+  if (groups < 1 || weights[0] % groups != 0 || in[1] != weights[1] * groups)
+    fail("weights {} in {} groups do not fit input {}", to_string(weights), groups, to_string(in));
+  Attrs attrs = make_attrs({{"kernel_shape", std::vector<i64>{weights[2], weights[3]}}});
+  attrs.set("strides", small_ints(call.attrs.get_ints("strides", {1, 1}), "strides", 1, 2));
+  attrs.set("dilations", small_ints(call.attrs.get_ints("dilations", {1, 1}), "dilations", 1, 2));
+  attrs.set("pads", small_ints(call.attrs.get_ints("pads", {0, 0, 0, 0}), "pads", 0, 4));
+  attrs.set("offset_group", call.attrs.get_int("offset_group", 1));
+  const ValueId columns = call.emit1("DeformSample", {x, call.need(2, "offset"), call.input(4)}, std::move(attrs));
+  const Shape sampled = call.builder.shape(columns);
+  const i64 rows = weights[1] * weights[2] * weights[3], pixels = sampled[3] * sampled[4];
+  const ValueId left = call.reshape(w, {groups, weights[0] / groups, rows});
+  const ValueId right = call.reshape(columns, {in[0], groups, rows, pixels});
+  const ValueId y = call.reshape(call.emit1("MatMul", {left, right}), {in[0], weights[0], sampled[3], sampled[4]});
+  return call.has(3) ? call.emit("Add", {y, call.reshape(call.in[3], {weights[0], 1, 1})}) : Outputs{y};
 }
 
 // The homogeneous coordinates of all pixels, last axis first, as [pixels, axes + 1].
@@ -94,19 +120,18 @@ Outputs affine_grid(OnnxCall& call) {
 
 // Each column is a window of the image, and windows that overlap add up.
 Outputs col2im(OnnxCall& call) {
-  const std::vector<i64> image = call.known_ints(1, "image_shape"), block = call.known_ints(2, "block_shape");
-  const size_t spatial = image.size();
-  const std::vector<i64> strides = call.attrs.get_ints("strides", std::vector<i64>(spatial, 1));
-  const std::vector<i64> dilations = call.attrs.get_ints("dilations", std::vector<i64>(spatial, 1));
-  const std::vector<i64> pads = call.attrs.get_ints("pads", std::vector<i64>(2 * spatial, 0));
-  if (spatial == 0 || block.size() != spatial || strides.size() != spatial || dilations.size() != spatial ||
-      pads.size() != 2 * spatial)
-    fail("image_shape, block_shape, strides, dilations and pads do not fit each other");
+  const size_t spatial = call.known_ints(1, "image_shape").size();
+  const auto list = [&](const char* key, i64 otherwise, size_t count) {
+    return small_ints(call.attrs.get_ints(key, std::vector<i64>(count, otherwise)), key, otherwise, count);
+  };
+  const std::vector<i64> image = small_ints(call.known_ints(1, "image_shape"), "image_shape", 1, spatial);
+  const std::vector<i64> block = small_ints(call.known_ints(2, "block_shape"), "block_shape", 1, spatial);
+  const std::vector<i64> strides = list("strides", 1, spatial), dilations = list("dilations", 1, spatial),
+                         pads = list("pads", 0, 2 * spatial);
+  if (spatial == 0) fail("the image has no dimension");
   Shape windows;
   std::vector<i64> output_padding;
   for (size_t i = 0; i < spatial; i++) {
-    if (image[i] < 1 || block[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 || pads[i + spatial] < 0)
-      fail("a window of axis {} is not valid", i);
     const i64 room = image[i] + pads[i] + pads[i + spatial] - dilations[i] * (block[i] - 1) - 1;
     if (room < 0) fail("a block does not fit axis {} of the image", i);
     windows.push_back(room / strides[i] + 1), output_padding.push_back(room % strides[i]);
@@ -118,6 +143,7 @@ Outputs col2im(OnnxCall& call) {
   Shape weights_shape = {rows, 1}, columns = {batch, rows};
   weights_shape.insert(weights_shape.end(), block.begin(), block.end());
   columns.insert(columns.end(), windows.begin(), windows.end());
+  require_small({call.dtype(0), weights_shape}, "the weights");
   Tensor weights(TensorType{call.dtype(0), weights_shape});
   for (i64 row = 0; row < rows; row++) weights.set(row * taps + row % taps, 1);
   return call.emit("ConvTranspose", {call.reshape(call.in[0], columns), call.constant(std::move(weights))},
@@ -158,6 +184,7 @@ constexpr OnnxOp kOps[] = {
     {"AffineGrid", affine_grid, "align_corners", "size known"},
     {"Col2Im", col2im, "dilations pads strides", "image_shape, block_shape known"},
     {"CenterCropPad", center_crop_pad, "axes", "shape known"},
+    {"DeformConv", deform_conv, "dilations group kernel_shape offset_group pads strides", "two spatial dimensions"},
     {"Det", import_plain, ""},
 };
 

@@ -37,7 +37,7 @@ ValueId transform(const OnnxCall& call, ValueId x, const Transform& t) {
   const Shape shape = call.builder.shape(x);
   const i64 rank = static_cast<i64>(shape.size()), c = shape.back(), n = shape[at(t.axis)];
   if (c != 1 && c != 2) fail("the last axis has extent {}, neither 1 (real) nor 2 (complex)", c);
-  if (t.length < 1) fail("the length is {}", t.length);
+  if (t.length < 1 || t.length > (1 << 24)) fail("the length is {}", t.length);
   if (t.onesided && (c == 2 || t.inverse)) fail("onesided is only possible for a transform of real numbers");
   const i64 m = t.onesided ? t.length / 2 + 1 : t.length;
   x = slice(call, x, t.axis, 0, std::min(n, t.length));
@@ -99,7 +99,7 @@ Outputs stft(OnnxCall& call) {
 Outputs mel_weight_matrix(OnnxCall& call) {
   const i64 bins = call.known_int(0, "num_mel_bins"), length = call.known_int(1, "dft_length"),
             rate = call.known_int(2, "sample_rate");
-  if (bins < 1 || bins > (1 << 20) || length < 1 || rate < 1)
+  if (bins < 1 || bins > (1 << 20) || length < 1 || length > (1 << 30) || rate < 1)
     fail("{} bins of a spectrum of {} samples at a rate of {}", bins, length, rate);
   const auto mel = [](double hertz) { return 2595 * std::log10(1 + hertz / 700); };
   const double low = mel(call.known_number(3, "lower_edge_hertz")),
@@ -135,7 +135,7 @@ Outputs mel_weight_matrix(OnnxCall& call) {
 ValueId count_all(const OnnxCall& call, ValueId x, i64 total) {
   const std::vector<i64> pool = call.attrs.get_ints("pool_int64s"), starts = call.attrs.get_ints("ngram_counts");
   const i64 least = call.attrs.get_int("min_gram_length"), most = call.attrs.get_int("max_gram_length");
-  const i64 skips = call.attrs.get_int("max_skip_count", 0);
+  const i64 skips = std::min(call.attrs.get_int("max_skip_count", 0), call.builder.shape(x)[1]);
   const DType dtype = call.builder.type(x).dtype;
   std::vector<ValueId> parts;
   for (size_t k = 0; k < starts.size(); k++) {
@@ -152,6 +152,7 @@ ValueId count_all(const OnnxCall& call, ValueId x, i64 total) {
     for (i64 i = 0; i < list.size(); i++) list.set_int(i, pool[at(starts[k] + i)]);
     parts.push_back(call.emit1("CountNgrams", {x, call.constant(list)}, make_attrs({{"skips", n == 1 ? 0 : skips}})));
   }
+  if (parts.empty()) fail("the pool is empty");
   const ValueId counts = parts.size() == 1 ? parts[0] : call.emit1("Concat", parts, make_attrs({{"axis", i64{1}}}));
   if (call.builder.shape(counts)[1] != total)
     fail("the pool has {} n-grams, but ngram_indexes has {}", call.builder.shape(counts)[1], total);

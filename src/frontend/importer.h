@@ -42,7 +42,7 @@ class Builder {
   ValueId add_sequence(std::vector<ValueId> items);
   const std::vector<ValueId>& sequence(ValueId v) const { return sequences_[at(kEmptyOptional - 1 - v)]; }
 
-  const TensorType& type(ValueId v) const { return graph.values[at(v)].type; }
+  const TensorType& type(ValueId v) const;  // Error for what is no tensor
   const Shape& shape(ValueId v) const { return type(v).shape; }
   i64 rank(ValueId v) const { return static_cast<i64>(shape(v).size()); }
   const Tensor* known(ValueId v) const { return v < 0 ? nullptr : graph.values[at(v)].constant.get(); }
@@ -65,6 +65,7 @@ class Builder {
 
   std::unordered_map<std::string, int> taken_;
   std::vector<std::vector<ValueId>> sequences_;
+  size_t sequence_items_ = 0;
   i64 folded_bytes_ = 0;
 };
 
@@ -109,6 +110,9 @@ struct OnnxCall {
   ValueId reshape(ValueId v, Shape shape) const;
   ValueId transpose(ValueId v, std::vector<i64> perm) const;
 };
+
+// The list with each entry checked to be `least` .. 2^30, so that window arithmetic stays far from overflow.
+std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count);
 
 // The part of v from `start` to `end` along one axis.
 ValueId slice(const OnnxCall& call, ValueId v, i64 axis, i64 start, i64 end);

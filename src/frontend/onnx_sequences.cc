@@ -79,6 +79,7 @@ Outputs split(OnnxCall& call) {
     sizes.clear();
     for (i64 start = 0; start < extent; start += size) sizes.push_back(std::min(size, extent - start));
   }
+  if (sizes.size() > (1 << 16)) fail("{} parts are too many", sizes.size());
   const bool drops_axis = !call.has(1) && call.attrs.get_int("keepdims", 1) == 0;
   std::vector<ValueId> items;
   i64 start = 0;

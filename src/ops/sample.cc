@@ -160,6 +160,7 @@ std::span<const OpDef> sample_ops() {
   static const std::vector<OpDef> ops = [] {
     std::vector<OpDef> made(std::begin(ops::kOps), std::end(ops::kOps));
     made.insert(made.end(), ops::region_ops().begin(), ops::region_ops().end());
+    made.push_back(ops::deform_sample_op());
     return made;
   }();
   return ops;

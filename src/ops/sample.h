@@ -15,5 +15,6 @@ GridSample read_grid_sample(const Node& node, const Shape& x);  // throws Error
 void grid_sample_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out);
 
 std::span<const OpDef> region_ops();  // RoiAlign, MaxRoiPool
+OpDef deform_sample_op();             // DeformSample
 
 }  // namespace mcc::ops

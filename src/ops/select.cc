@@ -177,18 +177,22 @@ void unique(const Node& node, std::span<const Tensor* const> in, std::span<Tenso
   std::vector<i64> order(at(n)), leaders;
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), less);
-  for (size_t i = 0; i < order.size(); i++)
+  std::vector<i64> leader_of(at(n));
+  for (size_t i = 0; i < order.size(); i++) {
     if (i == 0 || less(order[i - 1], order[i])) leaders.push_back(order[i]);
+    leader_of[at(order[i])] = leaders.back();
+  }
   if (node.attrs.get_int("sorted", 1) == 0) std::sort(leaders.begin(), leaders.end());
+  std::vector<i64> place(at(n)), counts(leaders.size(), 0);
+  for (size_t k = 0; k < leaders.size(); k++) place[at(leaders[k])] = static_cast<i64>(k);
+  for (i64 row = 0; row < n; row++) {
+    const i64 k = place[at(leader_of[at(row)])];
+    counts[at(k)]++;
+    if (out.size() > 1) out[1].set_int(row, k);
+  }
   for (size_t k = 0; k < leaders.size(); k++) {
-    i64 count = 0;
-    for (i64 row = 0; row < n; row++) {
-      if (less(row, leaders[k]) || less(leaders[k], row)) continue;
-      count++;
-      if (out.size() > 1) out[1].set_int(row, static_cast<i64>(k));
-    }
     out[0].set_int(static_cast<i64>(k), leaders[k]);
-    if (out.size() > 2) out[2].set_int(static_cast<i64>(k), count);
+    if (out.size() > 2) out[2].set_int(static_cast<i64>(k), counts[k]);
   }
   if (out.size() > 3) out[3].set_int(0, static_cast<i64>(leaders.size()));
 }

@@ -36,6 +36,14 @@ inline std::vector<OpInstance> sample_instances() {
   all.push_back({"RoiAlign", bins, {"f16[1,2,4,4]", "f16[2,4] 0..3", "i64[2] 0..0"}, 1, 1e-2});
   all.push_back(
       {"MaxRoiPool", {{"pooled_shape", Ints{2, 2}}, {"spatial_scale", 0.5}}, {"f32[2,2,5,6]", "f32[3,5] 0..12"}});
+  all.push_back({"DeformSample", {{"kernel_shape", Ints{2, 3}}}, {"f32[2,2,4,5]", "f32[2,12,3,3]"}});
+  all.push_back({"DeformSample",
+                 {{"kernel_shape", Ints{2, 2}},
+                  {"strides", Ints{2, 1}},
+                  {"pads", Ints{1, 0, 0, 1}},
+                  {"dilations", Ints{1, 2}},
+                  {"offset_group", i64{2}}},
+                 {"f32[1,4,4,4]", "f32[1,16,2,3] -4..4", "f32[1,8,2,3]"}});
   all.push_back({"MaxRoiPool", {{"pooled_shape", Ints{3, 1}}}, {"f16[1,2,4,4]", "f16[2,5] -2..3"}});
   return all;
 }

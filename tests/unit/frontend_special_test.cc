@@ -123,6 +123,20 @@ TEST(Images, AntialiasAveragesAllPixels) {
   EXPECT_NEAR(y.get(1), 2 + 9 + 12 + 4, 1e-5);
 }
 
+TEST(Images, DeformedByNothingIsAConvolution) {
+  OnnxModel model = model_of({"2", "4", "4", "5"}, 19), plain = model_of({"2", "4", "4", "5"}, 19);
+  std::vector<float> weights;
+  for (int i = 0; i < 6 * 2 * 2 * 3; i++) weights.push_back(static_cast<float>(i * 7 % 11) - 5);
+  for (OnnxModel* m : {&model, &plain}) m->floats("w", {6, 2, 2, 3}, weights).floats("b", {6}, {1, 2, 3, 4, 5, 6});
+  onnx::NodeProto& conv = plain.node("Conv", {"x", "w", "b"}, {"y"});
+  onnx::NodeProto& deformed = model.floats("offset", {2, 12, 3, 3}, std::vector<float>(216, 0))
+                                  .node("DeformConv", {"x", "w", "offset", "b"}, {"y"});
+  set_int(conv, "group", 2), set_int(deformed, "group", 2);
+  Tensor x({DType::f32, {2, 4, 4, 5}});
+  for (i64 i = 0; i < x.size(); i++) x.set(i, static_cast<double>(i * i % 13) - 6);
+  EXPECT_LT(compare(run(model, {x}), run(plain, {x})).relative(), 1e-6);
+}
+
 TEST(Images, CenterCropAndPad) {
   OnnxModel model = model_of({"5", "2"}, 18);
   model.ints("shape", {3, 4}).node("CenterCropPad", {"x", "shape"}, {"y"});
