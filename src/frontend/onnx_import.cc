@@ -13,6 +13,7 @@
 #include "frontend/counted.h"
 #include "frontend/frontend.h"
 #include "frontend/onnx_inputs.h"
+#include "frontend/onnx_names.h"
 #include "frontend/onnx_survey.h"
 #include "frontend/onnx_walk.h"
 
@@ -82,6 +83,26 @@ void reserve_names(const onnx::GraphProto& graph, Builder& builder) {
     for (const std::string& name : node.output()) builder.reserve(name);
 }
 
+void make_names_text(Graph& graph) {
+  for (Value& value : graph.values) value.name = frontend::valid_utf8(std::move(value.name));
+  for (Node& node : graph.nodes) node.name = frontend::valid_utf8(std::move(node.name));
+}
+
+void make_names_text(Survey& survey) {
+  std::map<std::string, i64> ops;
+  for (const auto& [op, n] : survey.ops) ops[frontend::valid_utf8(op)] += n;
+  survey.ops = std::move(ops);
+  for (std::vector<ModelPort>* ports : {&survey.inputs, &survey.outputs})
+    for (ModelPort& port : *ports) {
+      port.name = frontend::valid_utf8(std::move(port.name));
+      for (std::string& dim : port.dims) dim = frontend::valid_utf8(std::move(dim));
+    }
+  for (FreeDimension& dim : survey.free) {
+    dim.input = frontend::valid_utf8(std::move(dim.input));
+    dim.name = frontend::valid_utf8(std::move(dim.name));
+  }
+}
+
 Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options, Survey* survey) {
   check_opset(model);
   Builder builder;
@@ -93,6 +114,7 @@ Graph import_model(onnx::ModelProto& model, const fs::path& folder, const Import
   walker.run(*model.mutable_graph(), scope, walker.main_frame());
   if (survey && !(survey->refusals.empty() && survey->free.empty())) return {};
   add_outputs(model.graph(), scope, walker, builder);
+  make_names_text(builder.graph);
   return std::move(builder.graph);
 }
 
@@ -152,7 +174,9 @@ Survey survey_onnx(const fs::path& file, const ImportOptions& options) {
     survey.refusals.push_back({"model", "", "needs more memory than there is"});
   }
   for (Refusal& refusal : survey.refusals)
-    for (std::string* text : {&refusal.op, &refusal.node, &refusal.reason}) *text = one_line(*text);
+    for (std::string* text : {&refusal.op, &refusal.node, &refusal.reason})
+      *text = frontend::valid_utf8(one_line(std::move(*text)));  // in this order: one_line may cut a character
+  make_names_text(survey);
   return survey;
 }
 

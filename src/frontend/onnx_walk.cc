@@ -189,7 +189,7 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
 
 Outputs Walker::call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call,
                               const Frame& frame) {
-  Frame inner;
+  Frame inner = main_frame();  // a function may leave out what the model says already
   inner.depth = frame.depth + 1;
   if (inner.depth > kMaxDepth) fail("functions call each other more than {} deep", kMaxDepth);
   for (const auto& opset : function.opset_import()) inner.opsets[domain_of(opset.domain())] = opset.version();
