@@ -3,7 +3,8 @@
 //
 // Block "position<d>" turns the grid's numbers, which run from -1 to 1 and name the last axis first, into positions
 // along axis d, once for all channels. Block "sample" is the nested weighted sum over the taps of all axes, as in
-// resize.cc. A position far outside is moved first, as the ONNX definition has it; then each tap by itself.
+// resize.cc. A position far outside is moved first, as the ONNX definition has it; then each tap by itself. (Not for
+// cubic with border, where PyTorch and ONNX Runtime move the taps only.)
 #include "ops/sample.h"
 
 #include <cmath>
@@ -77,7 +78,7 @@ struct Lowering {
     Expr p = g.aligned ? (from_grid + number(1)) * number(0.5 * (extent - 1))
                        : ((from_grid + number(1)) * number(extent) - number(1)) * number(0.5);
     if (g.kind == GridSample::nearest) p = unary(ExprOp::round_even, p);
-    if (g.outside == GridSample::zeros) return p;
+    if (!g.moves()) return p;
     const Expr far = p < number(low()) || number(low() + span(d)) < p;
     const Expr moved =
         g.outside == GridSample::reflection ? reflected(p, d) : max(min(p, number(extent - 1)), number(0));

@@ -9,6 +9,9 @@ struct GridSample {
   enum Outside : u8 { zeros, border, reflection } outside = zeros;
   bool aligned = false;  // -1 and 1 are the middles of the outermost pixels, not their edges
   Shape in;              // extents of the spatial axes
+
+  // Whether a position outside is moved before its taps are taken.
+  bool moves() const { return outside != zeros && !(kind == cubic && outside == border); }
 };
 
 GridSample read_grid_sample(const Node& node, const Shape& x);  // throws Error

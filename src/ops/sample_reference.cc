@@ -32,7 +32,7 @@ double position(const GridSample& g, const Axis& axis, double from_grid) {
   const double extent = static_cast<double>(axis.extent);
   double x = g.aligned ? (from_grid + 1) / 2 * (extent - 1) : ((from_grid + 1) * extent - 1) / 2;
   if (g.kind == GridSample::nearest) x = std::nearbyint(x);
-  if (x >= axis.low && x <= axis.high) return x;
+  if (!g.moves() || (x >= axis.low && x <= axis.high)) return x;
   if (g.outside == GridSample::border) return std::clamp(x, 0.0, extent - 1);
   return g.outside == GridSample::reflection ? reflect(x, axis.low, axis.high) : x;
 }
