@@ -58,13 +58,13 @@ def binary(name, op, a, b, want, dtype=F32, out=None, **attrs):
 
 
 # -- NaN and infinity, elementwise
-for op in ("Relu", "LeakyRelu", "Elu", "Selu", "Celu", "HardSigmoid", "HardSwish", "Sigmoid", "Tanh", "Erf", "Exp",
-           "Log", "Sqrt", "Abs", "Neg", "Ceil", "Floor", "Round", "Sin", "Cos", "Softplus", "Softsign", "Reciprocal", "Sign"):
-    unary(f"nan_{op.lower()}", op, [NAN, 0.5], [NAN, {
-        "Relu": .5, "LeakyRelu": .5, "Elu": .5, "Selu": 0.52535051, "Celu": .5, "HardSigmoid": .6,
-        "HardSwish": 0.29166666, "Sigmoid": 0.62245935, "Tanh": 0.46211717, "Erf": 0.52049989, "Exp": 1.6487213, "Log": -0.6931472,
-        "Sqrt": 0.70710677, "Abs": .5, "Neg": -.5, "Ceil": 1, "Floor": 0, "Round": 0, "Sin": 0.47942555,
-        "Cos": 0.87758255, "Softplus": 0.974077, "Softsign": 0.33333334, "Reciprocal": 2, "Sign": 1}[op]], within=1e-6)
+OF_A_HALF = {
+    "Relu": .5, "LeakyRelu": .5, "Elu": .5, "Selu": 0.52535051, "Celu": .5, "HardSigmoid": .6, "HardSwish": 0.29166666,
+    "Sigmoid": 0.62245935, "Tanh": 0.46211717, "Erf": 0.52049989, "Exp": 1.6487213, "Log": -0.6931472,
+    "Sqrt": 0.70710677, "Abs": .5, "Neg": -.5, "Ceil": 1, "Floor": 0, "Round": 0, "Sin": 0.47942555, "Cos": 0.87758255,
+    "Softplus": 0.974077, "Softsign": 0.33333334, "Reciprocal": 2, "Sign": 1}
+for op, value in OF_A_HALF.items():
+    unary(f"nan_{op.lower()}", op, [NAN, 0.5], [NAN, value], within=1e-6)
 unary("infinite_sigmoid", "Sigmoid", [INF, -INF], [1, 0])
 unary("infinite_tanh", "Tanh", [INF, -INF], [1, -1])
 unary("infinite_erf", "Erf", [INF, -INF], [1, -1])
