@@ -7,6 +7,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
+from .windows import windows
+
 F32, F16, I64 = np.float32, np.float16, np.int64
 
 
@@ -317,7 +319,7 @@ def qdq(n):
     x = fake(n.input("x", [1, 3, 26, 22]), 0.008)
     x = fake(n.relu(n.op("Conv", x, weights(12, 3, 3, 3), pads=[1] * 4)), 0.02, 0)
     y = fake(n.op("Conv", x, weights(12, 1, 3, 3), pads=[1] * 4, group=12), 0.03)
-    x = fake(n.op("Add", x, fake(n.op("Conv", y, weights(12, 12, 1, 1)), 0.03)), 0.04)
+    x = fake(n.op("Add", x, fake(n.op("Conv", y, weights(12, 12, 1, 1)), 0.031)), 0.0427)
     y = n.op("Flatten", n.op("GlobalAveragePool", x))
     n.output(n.op("Gemm", y, weights(5, 12), transB=1), "logits")
 
@@ -544,6 +546,7 @@ FAMILIES = {f.__name__: f for f in (
     densenet, shufflenet, unet, convnext, efficientnet_se, inception, resnext, style, superres, autoencoder, generator,
     pyramid, ssd, keras, qdq, gru, bilstm, scan, tcn, wavenet, gpt, t5, cross, video, pointnet, mixer, swin, half,
     graph_net)}
+FAMILIES |= {f"windows_{i}": windows for i in range(4)}
 FAMILY_OPSET = {"graph_net": 16}
 
 

@@ -112,8 +112,9 @@ Value* tanh_f32(IRBuilder<>& b, Value* x) {
   Value* q =
       f.polynomial(square, {1.19825839466702e-06, 1.18534705686654e-04, 2.26843463243900e-03, 4.89352518554385e-03});
   Value* result = b.CreateFDiv(b.CreateFMul(clamped, p), q);
-  Value* tiny = b.CreateFCmpOLT(b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x), f.c(0.0004));
-  return b.CreateSelect(tiny, x, result);
+  Value* size = b.CreateUnaryIntrinsic(llvm::Intrinsic::fabs, x);
+  result = b.CreateSelect(b.CreateFCmpOGT(size, f.c(9.01)), b.CreateCopySign(f.c(1), x), result);
+  return b.CreateSelect(b.CreateFCmpOLT(size, f.c(0.0004)), x, result);
 }
 
 Value* erf_f32(IRBuilder<>& b, Value* x) {

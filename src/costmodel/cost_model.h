@@ -10,11 +10,13 @@
 
 namespace mcc {
 
-// Numbers that describe a scheduled Func on a target. Each has a name and a sentence in features.cc; the version
+// Numbers that describe a scheduled Func of a task. Each has a name and a sentence in features.cc; the version
 // changes when any does.
-constexpr int kFeatureVersion = 2;
-std::vector<float> features(const loop::Func& scheduled, const Target& target);
+constexpr int kFeatureVersion = 3;
+std::vector<float> features(const Task& task, const loop::Func& scheduled);
 std::span<const std::string_view> feature_names();
+
+struct Forest;
 
 // Measured: seconds (infinity for failures), one for each func.
 struct CostModel {
@@ -23,13 +25,18 @@ struct CostModel {
   virtual void update(const Task& task, std::span<const loop::Func> funcs, std::span<const double> seconds) = 0;
   virtual std::string name() const = 0;
 };
-std::unique_ptr<CostModel> xgb_model(u64 seed);  // gradient-boosted trees, ranking objective, grouped by task
+// Gradient-boosted trees, ranking objective, grouped by task. They correct `start` (forest.h; an empty one
+// is the analytic model).
+std::unique_ptr<CostModel> tree_model(Forest start, u64 seed);
 std::unique_ptr<CostModel> random_model(u64 seed);
 
 // How well scores predicted measured seconds of one batch.
+constexpr double kDistinct = 0.05;  // times closer than this share are no pair: two timings of one program differ so
 struct RankQuality {
-  double pairwise_accuracy = 0;  // share of pairs (of different seconds) in the right order
-  double recall_at_k = 0;        // share of the fastest k that are among the k best scored
+  double pairwise_accuracy =
+      0;  // share of pairs (of distinct seconds) in the right order; 0 where there is no such pair
+  i64 pairs = 0;
+  double recall_at_k = 0;  // share of the fastest k that are among the k best scored
 };
 RankQuality rank_quality(std::span<const double> scores, std::span<const double> seconds, int k);
 

@@ -18,6 +18,16 @@ struct Feature {
 
 double lg(double x) { return std::log2(1 + std::max(0.0, x)); }
 
+// What no schedule of a direct algorithm can beat: arithmetic at the peak, or inputs and outputs moved once. Times are
+// told relative to it, so that equal numbers mean the same in small and in large tasks.
+double floor_seconds(const Task& task) {
+  const Target& t = task.target;
+  const double flops_per_s = t.ghz * 1e9 * t.fma_per_cycle * 2 * static_cast<double>(t.lanes(4)) * t.cores;
+  double moved = 0;
+  for (const loop::Buffer& b : task.func.buffers) moved += static_cast<double>(bytes({b.dtype, b.shape}));
+  return static_cast<double>(task.flops) / flops_per_s + moved / (t.l2_bytes_per_cycle * t.ghz * 1e9) + 1e-9;
+}
+
 double arithmetic(const NestStore& n) { return n.adds + n.muls + 2 * n.fmas + n.divs + n.specials + n.selects; }
 
 // Product of the extents of the loops of one kind, and of those inside or outside of the straight-line body.
@@ -66,7 +76,45 @@ double outward_extent(const NestStore& nest, int k) {
   return at >= 0 ? static_cast<double>(nest.loops[static_cast<size_t>(at)].extent) : 1;
 }
 
-std::vector<Feature> compute(const loop::Func& func, const Target& target) {
+// 1 when the k-th loop outwards from the straight-line body sums up (the store does not move with it), else 0.
+double outward_reduces(const NestStore& nest, int k) {
+  const int at = nest.straight_from() - 1 - k;
+  return at >= 0 && nest.accesses.back().stride[static_cast<size_t>(at)] == 0 ? 1 : 0;
+}
+
+// Product of the unrolled loops that sum up: how long the chains of dependent additions in the body are.
+double unrolled_reduction(const NestStore& nest) {
+  double product = 1;
+  for (size_t l = 0; l < nest.loops.size(); l++) {
+    if (nest.loops[l].kind == loop::LoopKind::unroll && nest.accesses.back().stride[l] == 0)
+      product *= static_cast<double>(nest.loops[l].extent);
+  }
+  return product;
+}
+
+// The largest stride in bytes, over the loads and the three innermost loops that are no vector, which is a multiple of
+// a page: such loads share few sets of the caches and miss the TLB.
+double page_strides(const NestStore& nest) {
+  double worst = 0;
+  const int v = nest.vector_loop();
+  const int n = static_cast<int>(nest.loops.size());
+  for (const NestAccess& a : nest.accesses) {
+    if (!a.affine || a.scope == loop::Scope::reg) continue;
+    for (int l = std::max(0, n - 4); l < n; l++) {
+      const i64 stride = a.stride[static_cast<size_t>(l)] * a.element_bytes;
+      if (l != v && stride != 0 && stride % 4096 == 0)
+        worst = std::max(worst, static_cast<double>(nest.loops[static_cast<size_t>(l)].extent));
+    }
+  }
+  return worst;
+}
+
+double seconds_of(const AnalyticTerms& t) {
+  return std::max({t.core, t.l2, t.l3}) / t.share + t.memory + t.loops / t.share;
+}
+
+std::vector<Feature> compute(const loop::Func& func, const Target& target, double floor) {
+  const auto times = [&](double seconds) { return std::max(-10.0, std::log2((seconds + 1e-12) / floor)); };
   const std::vector<NestStore> nests = analyze_nests(func);
   static const NestStore kNone = [] {
     NestStore n;
@@ -76,10 +124,14 @@ std::vector<Feature> compute(const loop::Func& func, const Target& target) {
   const NestStore* main = &kNone;
   double work = 0, heaviest = -1, iterations = 0, scratch = 0;
   AnalyticTerms sum;
+  std::vector<double> statements;  // seconds of each
+  double copies = 0;               // seconds of those that only move data
   for (const NestStore& nest : nests) {
     const AnalyticTerms t = analytic_terms(nest, target);
     sum.core += t.core / t.share, sum.l2 += t.l2 / t.share, sum.l3 += t.l3 / t.share, sum.memory += t.memory,
         sum.loops += t.loops / t.share;
+    statements.push_back(seconds_of(t));
+    if (arithmetic(nest) == 0) copies += statements.back();
     const double mine = nest.iterations() * (arithmetic(nest) + 0.01);
     work += mine, iterations += nest.iterations();
     if (mine > heaviest) heaviest = mine, main = &nest;
@@ -88,6 +140,8 @@ std::vector<Feature> compute(const loop::Func& func, const Target& target) {
     if (b.scope == loop::Scope::temp || b.scope == loop::Scope::local)
       scratch += static_cast<double>(bytes({b.dtype, b.shape}));
   }
+  std::sort(statements.rbegin(), statements.rend());
+  statements.resize(std::max<size_t>(statements.size(), 3));
   const AnalyticTerms terms = main == &kNone ? AnalyticTerms{} : analytic_terms(*main, target);
   const AccessSummary kinds = summarize(*main);
   const double lanes = static_cast<double>(target.lanes(main->accesses.back().element_bytes));
@@ -101,24 +155,27 @@ std::vector<Feature> compute(const loop::Func& func, const Target& target) {
   }
   const double parallel = extent_product(*main, loop::LoopKind::parallel);
   const int straight = main->straight_from();
-  const double micro = 1e6;
   return {
-      {"analytic_seconds", lg(micro * analytic_seconds(func, target))},
-      {"sum_core", lg(micro * sum.core)},
-      {"sum_l2", lg(micro * sum.l2)},
-      {"sum_l3", lg(micro * sum.l3)},
-      {"sum_memory", lg(micro * sum.memory)},
-      {"sum_loops", lg(micro * sum.loops)},
+      {"analytic_seconds", times(analytic_seconds(func, target))},
+      {"sum_core", times(sum.core)},
+      {"sum_l2", times(sum.l2)},
+      {"sum_l3", times(sum.l3)},
+      {"sum_memory", times(sum.memory)},
+      {"sum_loops", times(sum.loops)},
       {"statements", static_cast<double>(nests.size())},
+      {"slowest_statement", times(statements[0])},
+      {"second_statement", times(statements[1])},
+      {"third_statement", times(statements[2])},
+      {"copies", times(copies)},
       {"work", lg(work)},
       {"iterations", lg(iterations)},
       {"scratch_bytes", lg(scratch)},
       {"main_share_of_work", work > 0 ? heaviest / work : 0},
-      {"main_core", lg(micro * terms.core)},
-      {"main_l2", lg(micro * terms.l2)},
-      {"main_l3", lg(micro * terms.l3)},
-      {"main_memory", lg(micro * terms.memory)},
-      {"main_loops", lg(micro * terms.loops)},
+      {"main_core", times(terms.core)},
+      {"main_l2", times(terms.l2)},
+      {"main_l3", times(terms.l3)},
+      {"main_memory", times(terms.memory)},
+      {"main_loops", times(terms.loops)},
       {"main_core_over_l2", terms.core / (terms.core + terms.l2 + 1e-12)},
       {"main_core_over_l3", terms.core / (terms.core + terms.l3 + 1e-12)},
       {"threads_share", terms.share},
@@ -149,6 +206,12 @@ std::vector<Feature> compute(const loop::Func& func, const Target& target) {
       {"extent_out_3", lg(outward_extent(*main, 3))},
       {"extent_out_4", lg(outward_extent(*main, 4))},
       {"extent_out_5", lg(outward_extent(*main, 5))},
+      {"reduces_out_0", outward_reduces(*main, 0)},
+      {"reduces_out_1", outward_reduces(*main, 1)},
+      {"reduces_out_2", outward_reduces(*main, 2)},
+      {"reduces_out_3", outward_reduces(*main, 3)},
+      {"unrolled_reduction", lg(unrolled_reduction(*main))},
+      {"page_strides", lg(page_strides(*main))},
       {"footprint_0", lg(total_footprint(*main, straight))},
       {"footprint_1", lg(total_footprint(*main, std::max(0, straight - 1)))},
       {"footprint_2", lg(total_footprint(*main, std::max(0, straight - 2)))},
@@ -161,16 +224,17 @@ std::vector<Feature> compute(const loop::Func& func, const Target& target) {
 
 }  // namespace
 
-std::vector<float> features(const loop::Func& scheduled, const Target& target) {
+std::vector<float> features(const Task& task, const loop::Func& scheduled) {
   std::vector<float> values;
-  for (const Feature& f : compute(scheduled, target)) values.push_back(static_cast<float>(f.value));
+  for (const Feature& f : compute(scheduled, task.target, floor_seconds(task)))
+    values.push_back(static_cast<float>(f.value));
   return values;
 }
 
 std::span<const std::string_view> feature_names() {
   static const std::vector<std::string_view> names = [] {
     std::vector<std::string_view> list;
-    for (const Feature& f : compute(loop::Func{}, Target{})) list.push_back(f.name);
+    for (const Feature& f : compute(loop::Func{}, Target{}, 1)) list.push_back(f.name);
     return list;
   }();
   return names;

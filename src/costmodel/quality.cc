@@ -19,18 +19,19 @@ std::vector<size_t> order_by(size_t n, const auto& before) {
 
 RankQuality rank_quality(std::span<const double> scores, std::span<const double> seconds, int k) {
   RankQuality quality;
-  double pairs = 0, right = 0;
+  double right = 0;
   for (size_t i = 0; i < scores.size(); i++) {
     for (size_t j = i + 1; j < scores.size(); j++) {
-      if (seconds[i] == seconds[j] || (std::isinf(seconds[i]) && std::isinf(seconds[j]))) continue;
-      pairs++;
+      const auto [fast, slow] = std::minmax(seconds[i], seconds[j]);
+      if (std::isinf(fast) || slow <= fast * (1 + kDistinct)) continue;
+      quality.pairs++;
       if (scores[i] == scores[j])
         right += 0.5;
       else if ((seconds[i] < seconds[j]) == (scores[i] > scores[j]))
         right++;
     }
   }
-  quality.pairwise_accuracy = pairs > 0 ? right / pairs : 0;
+  if (quality.pairs > 0) quality.pairwise_accuracy = right / static_cast<double>(quality.pairs);
   const size_t top = std::min(static_cast<size_t>(k), scores.size());
   if (top == 0) return quality;
   const auto fastest = order_by(scores.size(), [&](size_t a, size_t b) { return seconds[a] < seconds[b]; });

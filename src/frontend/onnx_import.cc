@@ -10,8 +10,10 @@
 #include <limits>
 
 #include "base/text.h"
+#include "frontend/counted.h"
 #include "frontend/frontend.h"
 #include "frontend/onnx_inputs.h"
+#include "frontend/onnx_names.h"
 #include "frontend/onnx_survey.h"
 #include "frontend/onnx_walk.h"
 
@@ -43,11 +45,14 @@ void check_opset(const onnx::ModelProto& model) {
 void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend::Walker& walker, Builder& builder) {
   Graph& g = builder.graph;
   std::vector<bool> fixed(g.values.size());
+  std::vector<std::pair<std::string, ValueId>> counted;
   for (const ValueId v : g.inputs) fixed[at(v)] = true;
   for (const auto& output : graph.output()) {
     const std::string& name = output.name();
     const ValueId v = walker.find(name, scope);
     if (v == kNone) fail("an output of the model has no name");
+    if (v < 0) fail("output '{}' is a sequence or an empty optional, not a tensor", name);
+    if (builder.counted.contains(v)) counted.emplace_back(name, v);
     fixed.resize(g.values.size());
     if (!fixed[at(v)] && !builder.known(v)) {
       fixed[at(v)] = true;
@@ -61,6 +66,13 @@ void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend
     g.outputs.push_back(copy);
   }
   if (g.outputs.empty()) fail("the model has no outputs");
+  for (const auto& [name, v] : counted) {
+    const ValueId shape = true_shape(builder, name, v);
+    const std::string wanted = name + ":shape";
+    if (builder.unique(wanted) != wanted) fail("the name '{}' is needed for the shape of output '{}'", wanted, name);
+    g.values[at(shape)].name = wanted;
+    g.outputs.push_back(shape);
+  }
 }
 
 void reserve_names(const onnx::GraphProto& graph, Builder& builder) {
@@ -69,6 +81,26 @@ void reserve_names(const onnx::GraphProto& graph, Builder& builder) {
   for (const auto& tensor : graph.initializer()) builder.reserve(tensor.name());
   for (const auto& node : graph.node())
     for (const std::string& name : node.output()) builder.reserve(name);
+}
+
+void make_names_text(Graph& graph) {
+  for (Value& value : graph.values) value.name = frontend::valid_utf8(std::move(value.name));
+  for (Node& node : graph.nodes) node.name = frontend::valid_utf8(std::move(node.name));
+}
+
+void make_names_text(Survey& survey) {
+  std::map<std::string, i64> ops;
+  for (const auto& [op, n] : survey.ops) ops[frontend::valid_utf8(op)] += n;
+  survey.ops = std::move(ops);
+  for (std::vector<ModelPort>* ports : {&survey.inputs, &survey.outputs})
+    for (ModelPort& port : *ports) {
+      port.name = frontend::valid_utf8(std::move(port.name));
+      for (std::string& dim : port.dims) dim = frontend::valid_utf8(std::move(dim));
+    }
+  for (FreeDimension& dim : survey.free) {
+    dim.input = frontend::valid_utf8(std::move(dim.input));
+    dim.name = frontend::valid_utf8(std::move(dim.name));
+  }
 }
 
 Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options, Survey* survey) {
@@ -82,6 +114,7 @@ Graph import_model(onnx::ModelProto& model, const fs::path& folder, const Import
   walker.run(*model.mutable_graph(), scope, walker.main_frame());
   if (survey && !(survey->refusals.empty() && survey->free.empty())) return {};
   add_outputs(model.graph(), scope, walker, builder);
+  make_names_text(builder.graph);
   return std::move(builder.graph);
 }
 
@@ -141,7 +174,9 @@ Survey survey_onnx(const fs::path& file, const ImportOptions& options) {
     survey.refusals.push_back({"model", "", "needs more memory than there is"});
   }
   for (Refusal& refusal : survey.refusals)
-    for (std::string* text : {&refusal.op, &refusal.node, &refusal.reason}) *text = one_line(*text);
+    for (std::string* text : {&refusal.op, &refusal.node, &refusal.reason})
+      *text = frontend::valid_utf8(one_line(std::move(*text)));  // in this order: one_line may cut a character
+  make_names_text(survey);
   return survey;
 }
 

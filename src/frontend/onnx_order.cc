@@ -1,8 +1,9 @@
 // The order of nodes. The ONNX specification wants them sorted, and nearly all files are; some exporters forget it. A
 // sorted list is recognised in one pass and left alone, any other is sorted stably (Kahn), and a cycle is an error.
 //
-// A node reads its inputs and whatever its subgraphs read from outside; a name that a subgraph defines itself may be
-// counted as well, which can only matter if the outer graph defines the same name, and ONNX forbids that.
+// A node reads its inputs and whatever its subgraphs read from outside. A name that one of them defines itself is taken
+// for that one's in all of them; ONNX forbids to define it outside as well, but
+// some files do.
 #include <queue>
 #include <unordered_set>
 
@@ -15,20 +16,29 @@ using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
 void collect_reads(const onnx::NodeProto& node, std::vector<std::string>& reads) {
   std::vector<const onnx::NodeProto*> open = {&node};
+  std::vector<std::string> inside;
+  std::unordered_set<std::string> own;
   while (!open.empty()) {
     const onnx::NodeProto& next = *open.back();
     open.pop_back();
     for (const std::string& name : next.input())
-      if (!name.empty()) reads.push_back(name);
+      if (!name.empty()) (&next == &node ? reads : inside).push_back(name);
     const auto add_graph = [&](const onnx::GraphProto& graph) {
-      for (const auto& inner : graph.node()) open.push_back(&inner);
-      for (const auto& output : graph.output()) reads.push_back(output.name());
+      for (const auto& inner : graph.node()) {
+        open.push_back(&inner);
+        own.insert(inner.output().begin(), inner.output().end());
+      }
+      for (const auto& input : graph.input()) own.insert(input.name());
+      for (const auto& tensor : graph.initializer()) own.insert(tensor.name());
+      for (const auto& output : graph.output()) inside.push_back(output.name());
     };
     for (const auto& attribute : next.attribute()) {
       if (attribute.has_g()) add_graph(attribute.g());
       for (const auto& graph : attribute.graphs()) add_graph(graph);
     }
   }
+  for (std::string& name : inside)
+    if (!own.contains(name)) reads.push_back(std::move(name));
 }
 
 bool is_sorted(const std::vector<std::vector<int>>& sources) {

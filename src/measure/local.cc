@@ -2,6 +2,7 @@
 // never overlap.
 #include <cmath>
 
+#include "base/deadline.h"
 #include "base/file.h"
 #include "measure/builder.h"
 #include "measure/runner.h"
@@ -45,9 +46,12 @@ Job LocalRunner::make_job(const Task& task, const Built& built, double best_seco
 
 std::vector<Result> LocalRunner::run(const Task& task, std::span<const Trace> traces, double best_seconds) {
   if (reference_task_ != task.key) reference_task_ = task.key, reference_object_.clear();
+  const Deadline start(0);
   const std::filesystem::path folder = folder_.path() / fmt::format("{}", batches_++);
   std::filesystem::create_directory(folder);
   const Built built = build(task, traces, folder, reference_object_, options_.build_threads);
+  const double build_s = start.elapsed();
+  time.build += build_s;
   std::vector<Result> results = built.failures;
   Job job = make_job(task, built, best_seconds);
   std::vector<Result*> wanted;
@@ -69,9 +73,10 @@ std::vector<Result> LocalRunner::run(const Task& task, std::span<const Trace> tr
     }
     supervisor_.measure(second, targets);
     for (size_t i = 0; i < wanted.size(); i++) {
-      if (again[i].outcome == Outcome::ok && again[i].median() < wanted[i]->median()) *wanted[i] = again[i];
+      if (again[i].outcome == Outcome::ok && again[i].best() < wanted[i]->best()) *wanted[i] = again[i];
     }
   }
+  time.measure += start.elapsed() - build_s;
   std::error_code ignored;
   std::filesystem::remove_all(folder, ignored);
   return results;

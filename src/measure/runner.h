@@ -24,12 +24,19 @@ struct MeasureOptions {
   u64 seed = 1;  // of the input data
 };
 
+// Where a runner's time went, in seconds.
+struct RunnerTime {
+  double build = 0;    // applying, compiling, linking
+  double measure = 0;  // checking and timing
+};
+
 struct Runner {
   virtual ~Runner() = default;
   // One result for each trace, same order. `best_seconds`: best known for this task, for early stopping (infinity if
   // none).
   virtual std::vector<Result> run(const Task& task, std::span<const Trace> traces, double best_seconds) = 0;
   virtual std::string name() const = 0;
+  RunnerTime time;  // of all calls so far
 };
 
 std::unique_ptr<Runner> local_runner(const MeasureOptions& options);

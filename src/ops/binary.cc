@@ -32,8 +32,8 @@ Expr fold(N, Exprs x) {
 
 template <typename T>
 T sum(N, std::span<const T> x) {
-  T all = 0;
-  for (T value : x) all += value;
+  T all = x[0];  // not 0: -0 + -0 is -0
+  for (T value : x.subspan(1)) all += value;
   return all;
 }
 

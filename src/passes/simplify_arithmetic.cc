@@ -39,11 +39,28 @@ bool subtract(Rewriter& rw, const Node& node) {
   return true;
 }
 
+// Not below zero, whatever the inputs: squares and what is made of them, a few levels deep.
+bool never_negative(const Rewriter& rw, ValueId v, int levels = 6) {
+  if (const std::optional<double> number = splat(rw.constant(v))) return *number >= 0;
+  const Node* maker = rw.maker(v);
+  if (!maker || levels == 0) return false;
+  const auto inputs = [&](size_t count) {
+    return std::all_of(maker->in.begin(), maker->in.begin() + static_cast<std::ptrdiff_t>(count),
+                       [&](ValueId x) { return never_negative(rw, x, levels - 1); });
+  };
+  if (is_op(*maker, {"Relu", "Abs", "Exp", "Sigmoid", "ReduceSumSquare", "ReduceL1", "ReduceL2"})) return true;
+  if (maker->op == "Mul" && maker->in[0] == maker->in[1]) return true;
+  if (is_op(*maker, {"Add", "Mul", "Div"})) return inputs(2);
+  return is_op(*maker, {"ReduceMean", "ReduceSum", "ReduceMax", "GlobalAveragePool", "Reshape", "Transpose"}) &&
+         inputs(1);
+}
+
 bool power(Rewriter& rw, const Node& node) {
   const ValueId x = node.in[0];
   const std::optional<double> exponent = splat(rw.constant(node.in[1]));
   if (!exponent || rw.type(x) != rw.type(node.out[0])) return false;
   const bool real = is_float(rw.type(x).dtype);
+  const bool rooted = real && std::abs(*exponent) == 0.5 && never_negative(rw, x);  // pow(-inf, 0.5) is inf
   ValueId result = kNone;
   if (*exponent == 1)
     result = x;
@@ -51,11 +68,11 @@ bool power(Rewriter& rw, const Node& node) {
     result = rw.emit("Mul", {x, x});
   else if (*exponent == 3)
     result = rw.emit("Mul", {rw.emit("Mul", {x, x}), x});
-  else if (*exponent == 0.5 && real)
+  else if (*exponent == 0.5 && rooted)
     result = rw.emit("Sqrt", {x});
   else if (*exponent == -1 && real)
     result = rw.emit("Reciprocal", {x});
-  else if (*exponent == -0.5 && real)
+  else if (*exponent == -0.5 && rooted)
     result = rw.emit("Reciprocal", {rw.emit("Sqrt", {x})});
   else
     return false;

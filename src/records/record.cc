@@ -49,13 +49,6 @@ double Result::best() const {
   return seconds.empty() ? std::numeric_limits<double>::infinity() : *std::min_element(seconds.begin(), seconds.end());
 }
 
-double Result::median() const {
-  if (seconds.empty()) return std::numeric_limits<double>::infinity();
-  std::vector<double> sorted = seconds;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<i64>(sorted.size() / 2), sorted.end());
-  return sorted[sorted.size() / 2];
-}
-
 std::string to_json_line(const Record& record) {
   Json json;
   json["v"] = record.version;

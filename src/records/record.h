@@ -21,8 +21,8 @@ struct Result {
   Outcome outcome = Outcome::ok;
   std::vector<double> seconds;  // one for each repeat: time of one run
   std::string note;             // why not, for people; empty when ok
-  double best() const;          // minimum of seconds; infinity when there are none
-  double median() const;
+  // What counts: the minimum, since other work on a machine only ever adds. Infinity when there are none.
+  double best() const;
 };
 
 constexpr int kRecordVersion = 1;
@@ -60,7 +60,7 @@ class RecordStore {
   void append(const std::vector<Record>& records);
   std::vector<Record> all() const;  // in order of insertion
   std::vector<Record> of_task(const std::string& task, const std::string& device) const;
-  // Ok ones, fastest median first.
+  // Ok ones, fastest first.
   std::vector<Record> best(const std::string& task, const std::string& device, int n) const;
   i64 count() const;
   // Cost-model quality per round and task facts (printed func, flops), as JSON text under a key: kept beside the

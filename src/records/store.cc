@@ -162,7 +162,7 @@ void RecordStore::append(const std::vector<Record>& records) {
                      impl_->file);
     for (const Record& record : records) {
       insert.bind(1, record.id).bind(2, record.task).bind(3, record.device).bind(4, name(record.result.outcome));
-      insert.bind(5, record.result.median()).bind(6, to_json_line(record));
+      insert.bind(5, record.result.best()).bind(6, to_json_line(record));
       insert.step();
       insert.reset();
     }

@@ -14,7 +14,7 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
     top[i] = log.best(tasks[i].key, device_key(tasks[i].target), options.alternatives);
     if (top[i].empty()) continue;
     result.traces[tasks[i].key] = top[i].front().trace;
-    by_time.emplace_back(-tasks[i].weight * top[i].front().result.median(), i);
+    by_time.emplace_back(-tasks[i].weight * top[i].front().result.best(), i);
   }
   std::stable_sort(by_time.begin(), by_time.end());
   if (by_time.size() > static_cast<size_t>(options.tasks)) by_time.resize(static_cast<size_t>(options.tasks));

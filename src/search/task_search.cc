@@ -81,17 +81,23 @@ struct TaskSearch::Pool {
   }
 };
 
-TaskSearch::TaskSearch(Task task, Rng rng, std::vector<Trace> seeds)
-    : task_(std::move(task)), rng_(rng), seeds_(std::move(seeds)), space_(sketches(task_)), best_seconds_(kInfinity) {
+TaskSearch::TaskSearch(Task task, Rng rng, std::vector<Trace> seeds, const SearchParts& parts)
+    : task_(std::move(task)),
+      rng_(rng),
+      seeds_(std::move(seeds)),
+      parts_(parts),
+      space_(sketches(task_)),
+      best_seconds_(kInfinity) {
+  if (!parts_.transfer) seeds_.clear();
   if (task_.strict) std::erase_if(seeds_, uses_winograd);
   const std::vector<Expected> expected = expected_traces(task_);
   default_ = default_trace(expected);
-  for (size_t i = expected.size(); i-- > 0;) seeds_.insert(seeds_.begin(), expected[i].trace);
+  for (size_t i = parts_.draft ? expected.size() : 0; i-- > 0;) seeds_.insert(seeds_.begin(), expected[i].trace);
 }
 
 void TaskSearch::add(const Trace& trace, const Result& result) {
   seen_.insert(to_string(trace));
-  const double seconds = result.outcome == Outcome::ok ? result.median() : kInfinity;
+  const double seconds = result.outcome == Outcome::ok ? result.best() : kInfinity;
   if (result.outcome != Outcome::ok) failed_++;
   measured_.push_back({trace, seconds, find_candidate(space_, trace)});
   if (trace == default_ && std::isfinite(seconds)) default_seconds_ = seconds;
@@ -118,7 +124,7 @@ std::vector<Trace> TaskSearch::top(int n) const {
 
 void TaskSearch::add_seeds(Pool& pool) const {
   std::vector<Pool::Entry> fresh;
-  fresh.push_back(Pool::Entry{find_candidate(space_, default_), default_, {}, 0, true, false});
+  if (parts_.draft) fresh.push_back(Pool::Entry{find_candidate(space_, default_), default_, {}, 0, true, false});
   for (const Trace& seed : seeds_) fresh.push_back(Pool::Entry{find_candidate(space_, seed), seed, {}, 0, true, false});
   pool.add(std::move(fresh));
 }
@@ -182,11 +188,12 @@ std::vector<Proposal> TaskSearch::propose(i64 n, i64 round, CostModel& model) {
   Pool pool{*this, {}, {}, {}};
   Rng draft_rng = rng.fork(1), evolve_rng = rng.fork(2), blind_rng = rng.fork(3);
   if (measured_.empty()) add_seeds(pool);
-  const bool descend = trials() >= kDescentAfter;
+  const bool descend = parts_.descent && trials() >= kDescentAfter;
   if (descend) add_descent(pool);
-  add_draft(pool, measured_.empty() ? kDraftSamples : kLaterSamples, draft_rng);
+  const i64 samples = measured_.empty() ? kDraftSamples : kLaterSamples;
+  add_draft(pool, parts_.draft ? samples : 2 * n, draft_rng);
   pool.score(model, 0);
-  evolve(pool, model, evolve_rng);
+  if (parts_.evolution && (parts_.draft || !measured_.empty())) evolve(pool, model, evolve_rng);
 
   std::vector<size_t> order(pool.entries.size());
   for (size_t i = 0; i < order.size(); i++) order[i] = i;

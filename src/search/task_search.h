@@ -22,10 +22,18 @@ struct Proposal {
   bool blind = false;  // chosen at random: its score says nothing about the model's taste
 };
 
+// What a search is made of; each part can be left out, to see what it is worth (bench/ablation.py).
+struct SearchParts {
+  bool evolution = true;  // mutation and crossover
+  bool draft = true;     // the expected best of each sketch, and many random points ranked before the first measurement
+  bool descent = true;   // one knob, one option away from the fastest
+  bool transfer = true;  // traces of similar tasks
+};
+
 class TaskSearch {
  public:
   // `seeds`: traces of similar tasks from the log, to try first. The expected best of each sketch come by themselves.
-  TaskSearch(Task task, Rng rng, std::vector<Trace> seeds);
+  TaskSearch(Task task, Rng rng, std::vector<Trace> seeds, const SearchParts& parts = {});
 
   const Task& task() const { return task_; }
   // Up to n distinct, legal, unmeasured candidates; fewer when the space is nearly exhausted. Deterministic in (rng,
@@ -59,6 +67,7 @@ class TaskSearch {
   Task task_;
   Rng rng_;
   std::vector<Trace> seeds_;
+  SearchParts parts_;
   std::vector<Sketch> space_;
   Trace default_;
   std::vector<Measured> measured_;

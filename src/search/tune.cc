@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "search/task_notes.h"
 #include "search/task_scheduler.h"
 #include "search/task_search.h"
 
@@ -77,6 +78,7 @@ class Run {
   RankQuality quality_;
   int current_ = -1;
   Deadline deadline_;
+  double proposing_ = 0;  // seconds
 };
 
 void Run::read_log(const std::vector<Task>& tasks) {
@@ -86,7 +88,7 @@ void Run::read_log(const std::vector<Task>& tasks) {
   const std::vector<Record> all = log_.all();
   for (const Record& r : all) {
     if (r.result.outcome == Outcome::ok)
-      bests[family(r.task_name) + "\n" + r.task].emplace_back(r.result.median(), r.trace);
+      bests[family(r.task_name) + "\n" + r.task].emplace_back(r.result.best(), r.trace);
   }
   for (auto& [key, list] : bests) {
     std::stable_sort(list.begin(), list.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
@@ -94,9 +96,10 @@ void Run::read_log(const std::vector<Task>& tasks) {
     for (size_t i = 0; i < std::min<size_t>(2, list.size()); i++) into.push_back(list[i].second);
   }
   for (size_t i = 0; i < tasks.size(); i++) {
+    put_task(log_, tasks[i]);
     std::vector<Trace> seeds = by_family[family(tasks[i].name)];
     if (seeds.size() > kTransferred) seeds.resize(kTransferred);
-    searches_.emplace_back(tasks[i], Rng(options_.seed).fork(hash64(tasks[i].key)), std::move(seeds));
+    searches_.emplace_back(tasks[i], Rng(options_.seed).fork(hash64(tasks[i].key)), std::move(seeds), options_.parts);
     std::vector<Record> own;
     const std::string device = device_key(tasks[i].target);
     for (const Record& r : all) {
@@ -122,7 +125,7 @@ void Run::teach(size_t at, const std::vector<Record>& records) {
     Applied applied = mcc::apply(searches_[at].task().func, r.trace);
     if (!applied.func) continue;
     funcs.push_back(std::move(*applied.func));
-    seconds.push_back(r.result.outcome == Outcome::ok ? r.result.median() : std::numeric_limits<double>::infinity());
+    seconds.push_back(r.result.outcome == Outcome::ok ? r.result.best() : std::numeric_limits<double>::infinity());
   }
   if (!funcs.empty()) model_.update(searches_[at].task(), funcs, seconds);
 }
@@ -170,6 +173,7 @@ void Run::note_quality(const std::vector<Proposal>& proposals, const std::vector
                                        {"seed", options_.seed},
                                        {"trials", trials_},
                                        {"batch", scores.size()},
+                                       {"pairs", quality_.pairs},
                                        {"pairwise_accuracy", quality_.pairwise_accuracy},
                                        {"recall", quality_.recall_at_k}};
   log_.put_note("quality", fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json.dump());
@@ -178,7 +182,9 @@ void Run::note_quality(const std::vector<Proposal>& proposals, const std::vector
 void Run::batch(size_t at, i64 size) {
   TaskSearch& search = searches_[at];
   const i64 round = rounds_[at]++;
+  const double start = deadline_.elapsed();
   std::vector<Proposal> proposals = search.propose(size, round, model_);
+  proposing_ += deadline_.elapsed() - start;
   if (proposals.empty()) return;
   std::vector<Trace> traces;
   for (const Proposal& p : proposals) traces.push_back(p.trace);
@@ -189,7 +195,7 @@ void Run::batch(size_t at, i64 size) {
   for (size_t i = 0; i < proposals.size(); i++) {
     records.push_back(record_of(search.task(), proposals[i], results[i], round));
     const bool ok = results[i].outcome == Outcome::ok;
-    seconds.push_back(ok ? results[i].median() : std::numeric_limits<double>::infinity());
+    seconds.push_back(ok ? results[i].best() : std::numeric_limits<double>::infinity());
     funcs.push_back(std::move(proposals[i].func));
   }
   log_.append(records);
@@ -222,6 +228,8 @@ Progress Run::progress() const {
   p.trials_total = options_.trials;
   p.failures = failures_;
   p.seconds = deadline_.elapsed();
+  p.proposing = proposing_;
+  p.runner = runner_.time;
   p.last_round = quality_;
   p.current_task = current_;
   return p;

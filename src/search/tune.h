@@ -10,6 +10,7 @@
 #include "measure/runner.h"
 #include "records/record.h"
 #include "schedule/task.h"
+#include "search/task_search.h"
 
 namespace mcc {
 
@@ -18,6 +19,7 @@ struct TuneOptions {
   double time_budget_s = 0;  // 0: none
   i64 batch = 32;            // measurements of one task before the scheduler chooses again
   u64 seed = 1;
+  SearchParts parts;
   std::string model;                        // written into the records
   const std::atomic<bool>* stop = nullptr;  // Ctrl-C: end after the batch in flight
 };
@@ -35,6 +37,8 @@ struct Progress {
   i64 trials = 0, trials_total = 0;
   std::map<std::string, i64> failures;  // outcome name -> count
   double seconds = 0;                   // of this run so far
+  double proposing = 0;                 // of these: candidates found and ranked, cost model trained
+  RunnerTime runner;                    // of these
   RankQuality last_round;               // of the cost model on the last batch
   int current_task = -1;
 };

@@ -41,7 +41,7 @@ void write_jsonl(const std::string& file, const std::vector<Record>& records) {
 }
 
 std::string ms(const Record& r) {
-  return r.result.seconds.empty() ? "-" : fmt::format("{:.4f} ms", r.result.median() * 1e3);
+  return r.result.seconds.empty() ? "-" : fmt::format("{:.4f} ms", r.result.best() * 1e3);
 }
 
 int show(const std::vector<std::string>& files) {
@@ -59,7 +59,7 @@ std::map<std::string, Record> best_of(const std::vector<Record>& records) {
   for (const Record& r : records) {
     if (r.result.outcome != Outcome::ok) continue;
     const auto [at, fresh] = best.try_emplace(r.task + " " + r.device, r);
-    if (!fresh && r.result.median() < at->second.result.median()) at->second = r;
+    if (!fresh && r.result.best() < at->second.result.best()) at->second = r;
   }
   return best;
 }
@@ -83,14 +83,20 @@ Json stats_of(const std::string& file) {
   Json json = {
       {"file", file}, {"records", records.size()}, {"tasks", tasks.size()}, {"outcomes", outcomes}, {"reasons", notes}};
   if (is_jsonl(file)) return json;
-  double accuracy = 0, recall = 0, rounds = 0;
+  double right = 0, pairs = 0, recall = 0, rounds = 0;
   for (const auto& [key, text] : RecordStore::open(file, RecordStore::Mode::read_only).notes("quality")) {
     const Json note = Json::parse(text, nullptr, false);
     if (!note.is_object()) continue;
-    accuracy += note.value("pairwise_accuracy", 0.0), recall += note.value("recall", 0.0), rounds++;
+    const double batch = note.value("batch", 0.0), all_pairs = batch * (batch - 1) / 2;
+    const double weight = note.value("pairs", all_pairs);  // older notes counted every pair
+    right += weight * note.value("pairwise_accuracy", 0.0), pairs += weight;
+    recall += note.value("recall", 0.0), rounds++;
   }
   if (rounds > 0)
-    json["cost_model"] = {{"rounds", rounds}, {"pairwise_accuracy", accuracy / rounds}, {"recall", recall / rounds}};
+    json["cost_model"] = {{"rounds", rounds},
+                          {"pairs", pairs},
+                          {"pairwise_accuracy", pairs > 0 ? right / pairs : 0},
+                          {"recall", recall / rounds}};
   return json;
 }
 
@@ -104,7 +110,7 @@ int stats(const std::vector<std::string>& files, bool as_json) {
     for (const auto& [outcome, n] : log["outcomes"].items()) fmt::print("  {:<14}{}\n", outcome, n.dump());
     for (const auto& [reason, n] : log["reasons"].items()) fmt::print("    {:>6}  {}\n", n.dump(), reason);
     if (log.contains("cost_model"))
-      fmt::print("  cost model on the next batch, mean of {} rounds: pairwise accuracy {:.3f}, recall {:.3f}\n",
+      fmt::print("  cost model on the next batch, {} rounds: pairwise accuracy {:.3f}, mean recall {:.3f}\n",
                  log["cost_model"]["rounds"].dump(), log["cost_model"]["pairwise_accuracy"].get<double>(),
                  log["cost_model"]["recall"].get<double>());
   }
@@ -138,7 +144,7 @@ int prune(const std::vector<std::string>& files, const std::string& output, i64 
   std::vector<Record> kept;
   for (auto& [key, list] : by_task) {
     std::stable_sort(list.begin(), list.end(),
-                     [](const Record& a, const Record& b) { return a.result.median() < b.result.median(); });
+                     [](const Record& a, const Record& b) { return a.result.best() < b.result.best(); });
     list.resize(std::min(list.size(), static_cast<size_t>(keep)));
     kept.insert(kept.end(), list.begin(), list.end());
   }
@@ -154,7 +160,7 @@ int cmd_log(const Args& args) {
       "Shows, merges, exports and imports tuning logs. Files that end in .jsonl are JSON lines, all others SQLite "
       "logs.",
       args[0]);
-  std::vector<std::string> files;
+  std::vector<std::string> files, except;
   std::string output;
   i64 keep = 3;
   bool json = false;
@@ -165,13 +171,15 @@ int cmd_log(const Args& args) {
       {"merge", "all records of FILE... into -o FILE"},
       {"export", "FILE... as JSON lines to -o FILE.jsonl (default: standard output)"},
       {"import", "JSON lines FILE... into the log -o FILE"},
+      {"train", "cross-validates the cost model on FILE..., trains it on all of them, and writes it to -o FILE"},
       {"prune", "only the fastest --keep records of each task, to -o FILE"}};
   for (const auto& [name, help] : commands) {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->add_option("FILE", files, "tuning logs")->required();
     sub->add_option("-o", output, "the file to write");
     sub->add_option("--keep", keep, "records of each task that prune keeps")->check(CLI::PositiveNumber);
-    sub->add_flag("--json", json, "one JSON object on standard output (stats)");
+    sub->add_option("--except", except, "train without the tasks whose names contain this");
+    sub->add_flag("--json", json, "one JSON object on standard output (stats, train)");
   }
   app.require_subcommand(1);
   if (!parse_command_line(app, args)) return 0;
@@ -179,6 +187,7 @@ int cmd_log(const Args& args) {
   if (command == "show") return show(files);
   if (command == "best") return best(files);
   if (command == "stats") return stats(files, json);
+  if (command == "train") return train_cost_model(files, except, output, json);
   if (command == "prune") return prune(files, output, keep);
   if (command == "export") return merge(files, output.empty() ? "-" : output);
   return merge(files, output);

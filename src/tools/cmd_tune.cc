@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "costmodel/forest.h"
 #include "measure/runner.h"
 #include "passes/passes.h"
 #include "search/tune.h"
@@ -26,7 +27,8 @@ std::atomic<bool> interrupted{false};
 
 struct TuneArgs {
   ModelArgs model;
-  std::string target = "host", out, log, runner, time_budget, emit = "so", numerics = "default";
+  std::string target = "host", out, log, runner, time_budget, emit = "so", numerics = "default", cost_model = "shipped";
+  std::vector<std::string> without;
   i64 trials = 1000;
   u64 seed = 1;
   int threads = 0;
@@ -48,6 +50,11 @@ TuneArgs parse(const Args& args, bool& help) {
   app.add_option("--time-budget", a.time_budget, "stop after this time, like 10m or 90s");
   app.add_option("--emit", a.emit, "so, a, obj, exe or c")->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}));
   add_numerics(app, a.numerics);
+  app.add_option("--cost-model", a.cost_model,
+                 "shipped, fresh (learns from this log alone), none, or a file of mcc-log train");
+  app.add_option("--without", a.without, "leaves a part of the search out, to see what it is worth")
+      ->check(CLI::IsMember({"evolution", "draft", "descent", "transfer"}))
+      ->delimiter(',');
   app.add_flag("--check", a.check, "only tell whether the model can be compiled, and what it takes; status 2 if not");
   app.add_flag("--json", a.json, "one JSON object on standard output");
   app.add_flag("--quiet", a.quiet, "nothing on standard error but errors");
@@ -81,6 +88,28 @@ std::unique_ptr<Runner> make_runner(const TuneArgs& a, const Target& target) {
   return local_runner(options);
 }
 
+std::unique_ptr<CostModel> make_cost_model(const TuneArgs& a) {
+  if (a.cost_model == "none") return random_model(a.seed);
+  if (a.cost_model == "fresh") return tree_model({}, a.seed);
+  if (a.cost_model == "shipped") return tree_model(shipped_forest(), a.seed);
+  try {
+    return tree_model(forest_from_text(read_file(a.cost_model)), a.seed);
+  } catch (const Error& error) {
+    fail("--cost-model={}: {}", a.cost_model, error.what());
+  }
+}
+
+SearchParts search_parts(const TuneArgs& a) {
+  SearchParts parts;
+  for (const std::string& part : a.without) {
+    parts.evolution &= part != "evolution";
+    parts.draft &= part != "draft";
+    parts.descent &= part != "descent";
+    parts.transfer &= part != "transfer";
+  }
+  return parts;
+}
+
 // Moves an existing log aside: FILE.1, FILE.2, ...
 void keep_aside(const fs::path& log) {
   if (!fs::exists(log)) return;
@@ -109,6 +138,7 @@ Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, 
   json["trials_failed"] = p.failures;
   json["seconds"] = p.seconds;
   json["trials_per_second"] = p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0;
+  json["seconds_by_step"] = {{"propose", p.proposing}, {"build", p.runner.build}, {"measure", p.runner.measure}};
   json["latency_ms_default"] = latency.default_ms;
   json["latency_ms_tuned"] = std::min(latency.default_ms, latency.tuned_ms);
   json["tasks"] = Json::array();
@@ -169,6 +199,7 @@ int cmd_tune(const Args& args) {
   const std::string name = fs::path(a.model.file).stem().string();
   if (a.out.empty()) a.out = name + "." + target.name;
   if (a.log.empty()) a.log = name + "." + target.name + ".db";
+  const std::unique_ptr<CostModel> cost_model = make_cost_model(a);
   const std::unique_ptr<Runner> runner = make_runner(a, target);
   const bool local = runner->name() == "local";
   check_out_dir(a.out);
@@ -187,13 +218,14 @@ int cmd_tune(const Args& args) {
   options.trials = a.trials;
   options.seed = a.seed;
   options.model = name;
+  options.parts = search_parts(a);
   options.stop = &interrupted;
   if (!a.time_budget.empty()) {
     const double left = deadline.left();
     options.time_budget_s = std::max(local ? left - std::min(bakery.finish_s(), left / 2) : left, 1e-3);
   }
   ProgressView view(a.quiet);
-  const std::unique_ptr<CostModel> cost_model = xgb_model(a.seed);
+
   TuneResult result = tune(tasks, *runner, *cost_model, log, options, [&](const Progress& p) { view.show(p); });
   view.finish();
   if (!result.gave_up.empty()) throw JobError(fmt::format("{}: {}", a.model.file, result.gave_up));

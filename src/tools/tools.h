@@ -23,6 +23,10 @@ int cmd_run(const Args& args);
 int cmd_tune(const Args& args);
 int cmd_verify(const Args& args);
 
+// mcc-log train. `except`: tasks whose names contain one of these are left out.
+int train_cost_model(const std::vector<std::string>& files, const std::vector<std::string>& except,
+                     const std::string& output, bool as_json);
+
 // Parses with CLI11; throws Error with one line for bad usage. Returns false when --help was printed.
 bool parse_command_line(CLI::App& app, const Args& args);
 

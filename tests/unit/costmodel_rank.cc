@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "costmodel/cost_model.h"
+#include "costmodel/forest.h"
 #include "schedule/analytic.h"
 #include "schedule/space.h"
 #include "schedule_samples.h"
@@ -25,6 +26,13 @@ TEST(RankQuality, CountsPairsAndRecall) {
   EXPECT_EQ(reversed.recall_at_k, 0);
   EXPECT_EQ(rank_quality(std::vector<double>{5, 5, 5, 5}, seconds, 2).pairwise_accuracy, 0.5);
   EXPECT_EQ(rank_quality(std::vector<double>{9, 1, 8, 0}, seconds, 2).recall_at_k, 0.5);
+}
+
+TEST(RankQuality, EqualTimesAreNoPair) {
+  const std::vector<double> seconds = {1, 1.01, 2};
+  const RankQuality quality = rank_quality(std::vector<double>{1, 2, 0}, seconds, 1);
+  EXPECT_EQ(quality.pairs, 2);
+  EXPECT_EQ(quality.pairwise_accuracy, 1);
 }
 
 TEST(RankQuality, FailuresAreSlowestAndEqual) {
@@ -56,7 +64,7 @@ double accuracy(CostModel& model, const Sample& sample, const std::vector<double
   return rank_quality(model.score(sample.task, sample.funcs), seconds, 10).pairwise_accuracy;
 }
 
-TEST(XgbModel, RanksLikeTheAnalyticModelFirstAndThenLearns) {
+TEST(TreeModel, RanksLikeTheAnalyticModelFirstAndThenLearns) {
   const Sample train = random_programs(160, 1), test = random_programs(60, 2);
   auto analytic = [](const Sample& sample) {
     std::vector<double> seconds;
@@ -68,15 +76,15 @@ TEST(XgbModel, RanksLikeTheAnalyticModelFirstAndThenLearns) {
     for (double& s : seconds) s = 1e-9 / s;
     return seconds;
   };
-  const std::unique_ptr<CostModel> model = xgb_model(1);
+  const std::unique_ptr<CostModel> model = tree_model({}, 1);
   EXPECT_EQ(accuracy(*model, test, analytic(test)), 1);
   model->update(train.task, train.funcs, upside_down(train));
   EXPECT_GT(accuracy(*model, test, upside_down(test)), 0.8);
 }
 
-TEST(XgbModel, LearnsFromFailuresAndFromNothingElse) {
+TEST(TreeModel, LearnsFromFailuresAndFromNothingElse) {
   const Sample sample = random_programs(40, 3);
-  const std::unique_ptr<CostModel> model = xgb_model(1);
+  const std::unique_ptr<CostModel> model = tree_model({}, 1);
   model->update(sample.task, sample.funcs, std::vector<double>(sample.funcs.size(), kInfinity));
   for (const double score : model->score(sample.task, sample.funcs)) EXPECT_TRUE(std::isfinite(score));
 }
@@ -84,7 +92,7 @@ TEST(XgbModel, LearnsFromFailuresAndFromNothingElse) {
 TEST(Features, OneNumberForEachName) {
   const Sample sample = random_programs(5, 4);
   for (const loop::Func& func : sample.funcs) {
-    const std::vector<float> row = features(func, sample.task.target);
+    const std::vector<float> row = features(sample.task, func);
     EXPECT_EQ(row.size(), feature_names().size());
     for (const float value : row) EXPECT_TRUE(std::isfinite(value));
   }

@@ -165,6 +165,15 @@ TEST(Import, NamesMayHoldAnything) {
   EXPECT_EQ(print(parse_graph(print(graph))), print(graph));
 }
 
+TEST(Import, NamesBecomeText) {
+  OnnxModel model;
+  model.input("x\xff\xc3\xa4\xed\xa0\x80", {"2"}).output("\xf0\x9f\x98\x80y\xe2\x82");
+  model.node("Relu", {"x\xff\xc3\xa4\xed\xa0\x80"}, {"\xf0\x9f\x98\x80y\xe2\x82"});
+  const Graph graph = model.import();
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.inputs[0])].name, "x?\xc3\xa4???");
+  EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[0])].name, "\xf0\x9f\x98\x80y??");
+}
+
 TEST(Import, NodesOutOfOrderAreSorted) {
   OnnxModel model;
   model.input("x", {"2"}).output("y");

@@ -6,7 +6,10 @@
 #include <map>
 #include <set>
 
+#include "costmodel/forest.h"
+#include "schedule/space.h"
 #include "schedule_samples.h"
+#include "search/task_notes.h"
 #include "search/tune.h"
 
 namespace mcc {
@@ -28,7 +31,7 @@ TuneResult tune_with(
   options.seed = 3;
   options.model = "test";
   options.stop = stop;
-  const std::unique_ptr<CostModel> model = xgb_model(3);
+  const std::unique_ptr<CostModel> model = tree_model({}, 3);
   return tune(tasks, runner, *model, log, options, watch);
 }
 
@@ -75,6 +78,40 @@ TEST(Tune, BeatsTheDefaultWithinItsBudget) {
   }
   EXPECT_LT(tuned, untuned);
   EXPECT_EQ(trials, 131);
+}
+
+TEST(Tune, EachPartCanBeLeftOut) {
+  const Task task = conv_task(1);
+  std::vector<std::vector<Trace>> first;
+  for (const SearchParts& parts : {SearchParts{}, SearchParts{true, false, true, true},
+                                   SearchParts{false, true, true, true}, SearchParts{true, true, true, false}}) {
+    TaskSearch search(task, Rng(1), {}, parts);
+    const std::unique_ptr<CostModel> model = tree_model({}, 1);
+    std::vector<Trace> traces;
+    for (const Proposal& p : search.propose(16, 0, *model)) traces.push_back(p.trace);
+    EXPECT_EQ(traces.size(), 16);
+    first.push_back(traces);
+  }
+  const auto has_default = [&](const std::vector<Trace>& traces) {
+    return std::find(traces.begin(), traces.end(), default_trace(task)) != traces.end();
+  };
+  EXPECT_TRUE(has_default(first[0]));
+  EXPECT_FALSE(has_default(first[1]));
+  EXPECT_NE(first[0], first[2]);
+  EXPECT_EQ(first[0], first[3]);  // there is nothing to transfer
+}
+
+TEST(Tune, TheLogKeepsItsTasks) {
+  RecordStore log = RecordStore::in_memory();
+  simulate({conv_task(1), matmul_task(1)}, log, 20);
+  const std::vector<Task> noted = noted_tasks(log);
+  ASSERT_EQ(noted.size(), 2);
+  for (const Record& record : log.all()) {
+    const auto task = std::find_if(noted.begin(), noted.end(), [&](const Task& t) { return t.key == record.task; });
+    ASSERT_NE(task, noted.end());
+    EXPECT_EQ(task->name, record.task_name);
+    EXPECT_TRUE(mcc::apply(task->func, record.trace).func);
+  }
 }
 
 TEST(Tune, MeasuresNothingTwice) {

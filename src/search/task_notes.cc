@@ -1,0 +1,35 @@
+#include "search/task_notes.h"
+
+#include <nlohmann/json.hpp>
+
+#include "loop/ir.h"
+
+namespace mcc {
+
+void put_task(RecordStore& log, const Task& task) {
+  const nlohmann::ordered_json json = {{"name", task.name},
+                                       {"strict", task.strict},
+                                       {"target", nlohmann::ordered_json::parse(to_json(task.target))},
+                                       {"func", loop::print(task.func)}};
+  log.put_note("task", task.key, json.dump());
+}
+
+std::vector<Task> noted_tasks(const RecordStore& log) {
+  std::vector<Task> tasks;
+  for (const auto& [key, text] : log.notes("task")) {
+    const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+    if (!json.is_object() || !json.contains("func") || !json.contains("target")) continue;
+    try {
+      Task task = make_task(loop::parse_func(json["func"].get<std::string>()), target_from_json(json["target"].dump()),
+                            1, json.value("strict", false));
+      if (task.key == key) tasks.push_back(std::move(task));
+    } catch (const Error&) {
+      // from an mcc whose loop programs were written otherwise
+    } catch (const nlohmann::json::exception&) {
+      // not written by mcc
+    }
+  }
+  return tasks;
+}
+
+}  // namespace mcc
