@@ -143,16 +143,19 @@ void Walker::refuse(Refusal refusal) {
   if (refused_.insert(key).second) survey_->refusals.push_back(std::move(refusal));
 }
 
-// What can be said of a node without its inputs' types; of the nodes of its subgraphs too.
+// What can be said of a node without its inputs' types; of the nodes of its subgraphs and of its function too.
 void Walker::refuse_unknown(const onnx::NodeProto& node, const Frame& frame) {
   const std::string domain = domain_of(node.domain());
+  const auto function = functions_.find({domain, node.op_type()});
   const bool known = (domain.empty() && is_structural(node.op_type())) || find_onnx_op(domain, node.op_type()) ||
-                     functions_.contains({domain, node.op_type()}) ||
+                     function != functions_.end() ||
                      is_standard_function(node.op_type(), opset_of(node.domain(), frame), domain);
   if (!known) refuse({node.op_type(), name_of(node), not_supported(domain, node.op_type())});
   for (const auto& attribute : node.attribute())
     if (attribute.has_g())
       for (const auto& inner : attribute.g().node()) refuse_unknown(inner, frame);
+  if (function == functions_.end() || !looked_into_.insert(function->second).second) return;
+  for (const auto& inner : function->second->node()) refuse_unknown(inner, frame);
 }
 
 void Walker::require_tensors(const OnnxCall& call, const OnnxOp* op) {

@@ -79,6 +79,7 @@ class Walker {
   std::filesystem::path folder_;
   Survey* survey_;
   std::unordered_set<std::string> refused_;
+  std::unordered_set<const onnx::FunctionProto*> looked_into_;
   std::map<std::pair<std::string, std::string>, onnx::FunctionProto*> functions_;
   i64 visited_ = 0;
 };
