@@ -77,14 +77,6 @@ Counted transposed(const OnnxCall& call, const Outputs&) {
   return {std::find(perm.begin(), perm.end(), counted.axis) - perm.begin(), counted.count};
 }
 
-Counted gathered(const OnnxCall& call, const Outputs&) {
-  const i64 axis = normalize_axis(call.attrs.get_int("axis", 0), call.rank(0));
-  const Counted *data = count_of(call, 0), *indices = count_of(call, 1);
-  if (data && (indices || data->axis == axis)) refuse(call, 0);
-  if (indices) return {axis + indices->axis, indices->count};
-  return {data->axis < axis ? data->axis : data->axis + call.rank(1) - 1, data->count};
-}
-
 Counted gathered_nd(const OnnxCall& call, const Outputs&) {
   if (count_of(call, 0)) refuse(call, 0);
   const Counted counted = *count_of(call, 1);
@@ -205,6 +197,34 @@ Outputs compress(OnnxCall& call, const OnnxOp& op) {
   return op.import(call);
 }
 
+// Of boxes that are not real the scores are the least there can be.
+Outputs suppress(OnnxCall& call, const OnnxOp& op) {
+  mask_input(call, 1, -kInfinity);
+  return op.import(call);
+}
+
+// Indices into an axis that is counted itself; negative ones count from its real end.
+ValueId from_real_end(const OnnxCall& call, ValueId indices, ValueId count) {
+  const DType dtype = call.builder.type(indices).dtype;
+  if (dtype != DType::i64) count = call.emit1("Cast", {count}, make_attrs({{"to", std::string(name(dtype))}}));
+  const ValueId negative = call.emit1("Less", {indices, call.scalar(dtype, 0)});
+  return call.emit1("Where", {negative, call.emit1("Add", {indices, count}), indices});
+}
+
+Outputs gather(OnnxCall& call, const OnnxOp& op) {
+  const i64 axis = normalize_axis(call.attrs.get_int("axis", 0), call.rank(0));
+  const Counted *data = count_of(call, 0), *indices = count_of(call, 1);
+  const bool along = data && data->axis == axis;
+  if (data && indices && !along) refuse(call, 0);
+  if (along) call.in[1] = from_real_end(call, call.need(1, "indices"), data->count);
+  const Outputs out = op.import(call);
+  if (indices)
+    call.builder.counted[out[0]] = {axis + indices->axis, indices->count};
+  else if (!along)
+    call.builder.counted[out[0]] = {data->axis < axis ? data->axis : data->axis + call.rank(1) - 1, data->count};
+  return out;
+}
+
 Outputs select_all(OnnxCall& call, const OnnxOp& op) {
   mask_all_with_zero(call);
   return op.import(call);
@@ -230,38 +250,17 @@ struct Rule {
   Outputs (*import)(OnnxCall&, const OnnxOp&);
 };
 constexpr Rule kRules[] = {
-    {"Reshape", reshaped, nullptr},
-    {"Squeeze", reshaped, nullptr},
-    {"Unsqueeze", reshaped, nullptr},
-    {"Flatten", reshaped, nullptr},
-    {"Transpose", transposed, nullptr},
-    {"Gather", gathered, nullptr},
-    {"GatherND", gathered_nd, nullptr},
-    {"Concat", concatenated, nullptr},
-    {"Slice", sliced, nullptr},
-    {"Split", split, nullptr},
-    {"Softmax", softmax, nullptr},
-    {"LogSoftmax", softmax, nullptr},
-    {"MatMul", product_rows, nullptr},
-    {"Gemm", product_rows, nullptr},
-    {"TopK", nullptr, top_k},
-    {"Compress", nullptr, compress},
-    {"NonZero", nullptr, select_all},
-    {"Shape", nullptr, looks_at_shape},
-    {"Size", nullptr, looks_at_shape},
-    {"ArgMax", nullptr, reduce},
-    {"ArgMin", nullptr, reduce},
-    {"ReduceSum", nullptr, reduce},
-    {"ReduceMean", nullptr, reduce},
-    {"ReduceMax", nullptr, reduce},
-    {"ReduceMin", nullptr, reduce},
-    {"ReduceProd", nullptr, reduce},
-    {"ReduceL1", nullptr, reduce},
-    {"ReduceL2", nullptr, reduce},
-    {"ReduceSumSquare", nullptr, reduce},
-    {"ReduceLogSum", nullptr, reduce},
-    {"ReduceLogSumExp", nullptr, reduce},
-    {"Identity", kept, nullptr},
+    {"Reshape", reshaped, nullptr},     {"Squeeze", reshaped, nullptr},       {"Unsqueeze", reshaped, nullptr},
+    {"Flatten", reshaped, nullptr},     {"Transpose", transposed, nullptr},   {"Gather", nullptr, gather},
+    {"GatherND", gathered_nd, nullptr}, {"Concat", concatenated, nullptr},    {"Slice", sliced, nullptr},
+    {"Split", split, nullptr},          {"Softmax", softmax, nullptr},        {"LogSoftmax", softmax, nullptr},
+    {"MatMul", product_rows, nullptr},  {"Gemm", product_rows, nullptr},      {"TopK", nullptr, top_k},
+    {"Compress", nullptr, compress},    {"NonZero", nullptr, select_all},     {"NonMaxSuppression", nullptr, suppress},
+    {"Shape", nullptr, looks_at_shape}, {"Size", nullptr, looks_at_shape},    {"ArgMax", nullptr, reduce},
+    {"ArgMin", nullptr, reduce},        {"ReduceSum", nullptr, reduce},       {"ReduceMean", nullptr, reduce},
+    {"ReduceMax", nullptr, reduce},     {"ReduceMin", nullptr, reduce},       {"ReduceProd", nullptr, reduce},
+    {"ReduceL1", nullptr, reduce},      {"ReduceL2", nullptr, reduce},        {"ReduceSumSquare", nullptr, reduce},
+    {"ReduceLogSum", nullptr, reduce},  {"ReduceLogSumExp", nullptr, reduce}, {"Identity", kept, nullptr},
 };
 
 bool is_elementwise(const OnnxOp& op) {

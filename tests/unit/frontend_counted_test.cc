@@ -133,6 +133,39 @@ TEST(Counted, SuppressionKeepsTheBestOfBoxesThatOverlap) {
   EXPECT_EQ(first(out[0], 6), (Doubles{0, 0, 1, 0, 0, 2}));
 }
 
+// Boxes of a good score only, then those of them that do not overlap: both lengths depend on data.
+TEST(Counted, SuppressionAmongBoxesThatWereSelected) {
+  OnnxModel model(13);
+  model.input("boxes", {"4", "4"}).input("scores", {"4"}).output("y");
+  model.floats("least", {}, {0.3f}).ints("most", {4}).floats("overlap", {1}, {0.5f});
+  model.node("Greater", {"scores", "least"}, {"good"});
+  model.node("NonZero", {"good"}, {"where"});
+  model.ints("first", {0}).ints("both", {0, 1}).node("Squeeze", {"where", "first"}, {"places"});
+  model.node("Gather", {"boxes", "places"}, {"some"});
+  model.node("Gather", {"scores", "places"}, {"some_scores"});
+  model.node("Unsqueeze", {"some", "first"}, {"in_boxes"});
+  model.node("Unsqueeze", {"some_scores", "both"}, {"in_scores"});
+  model.node("NonMaxSuppression", {"in_boxes", "in_scores", "most", "overlap"}, {"found"});
+  model.ints("two", {2});
+  set_int(model.node("Gather", {"found", "two"}, {"column"}), "axis", 1);
+  model.ints("second", {1}).node("Squeeze", {"column", "second"}, {"kept"});
+  model.node("Gather", {"some", "kept"}, {"y"});
+  const std::vector<Tensor> out = run(model, {floats({4, 4}, {5, 5, 6, 6, 0, 0, 1, 1, 0, 0, 1, 1.25f, 7, 7, 8, 8}),
+                                              floats({4}, {0.5f, 0.25f, 0.75f, 1})});
+  EXPECT_EQ(to_ints(out[1]), (Ints{3, 4}));
+  EXPECT_EQ(first(out[0], 12), (Doubles{7, 7, 8, 8, 0, 0, 1, 1.25, 5, 5, 6, 6}));
+}
+
+TEST(Counted, NegativeIndicesCountFromTheRealEnd) {
+  OnnxModel model = model_of({"5"});
+  model.node("NonZero", {"x"}, {"where"});
+  model.ints("last", {-1});
+  set_int(model.node("Gather", {"where", "last"}, {"y"}), "axis", 1);
+  const std::vector<Tensor> out = run(model, {floats({5}, {1, 1, 0, 1, 0})});
+  ASSERT_EQ(out.size(), 1u);
+  EXPECT_EQ(to_ints(out[0]), (Ints{3}));
+}
+
 TEST(Counted, OperatorsWithoutARuleRefuse) {
   OnnxModel model = model_of({"4"});
   model.ints("repeats", {1, 2}).node("NonZero", {"x"}, {"where"});
