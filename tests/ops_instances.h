@@ -128,6 +128,8 @@ inline double allowed_error(const OpInstance& instance, DType dtype) {
 #include "instances/recurrent.h"
 #include "instances/reduce.h"
 #include "instances/resize.h"
+#include "instances/sample.h"
+#include "instances/select.h"
 
 namespace mcc::testing {
 
@@ -136,7 +138,7 @@ inline std::vector<OpInstance> op_instances() {
   for (const std::vector<OpInstance>& family :
        {attention_instances(), conv_instances(), elementwise_instances(), gather_instances(), matmul_instances(),
         movement_instances(), normalize_instances(), pool_instances(), quantize_instances(), recurrent_instances(),
-        reduce_instances(), resize_instances()})
+        reduce_instances(), resize_instances(), sample_instances(), select_instances()})
     all.insert(all.end(), family.begin(), family.end());
   return all;
 }

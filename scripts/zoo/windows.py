@@ -32,7 +32,8 @@ def transposed(n, x, rng, rank, channels):
     inputs = [x, n.w(channels, int(rng.randint(1, 4)), *kernel, fan=channels)]
     extra = {"output_padding": [int(rng.randint(0, s)) for s in strides]}
     extra |= {"pads": [int(rng.randint(0, k)) for k in kernel + kernel]} if rng.randint(3) else {}
-    return n.op("ConvTranspose", *inputs, kernel_shape=kernel, strides=strides, dilations=dilations, group=group, **extra)
+    return n.op("ConvTranspose", *inputs, kernel_shape=kernel, strides=strides, dilations=dilations, group=group,
+                **extra)
 
 
 def pool(n, x, rng, rank, channels):

@@ -6,8 +6,6 @@
 namespace mcc::frontend {
 namespace {
 
-Outputs identity(OnnxCall& call) { return {call.need(0, "input")}; }
-
 Outputs cast_to(OnnxCall& call, DType dtype) {
   const ValueId x = call.need(0, "input");
   if (call.builder.type(x).dtype == dtype) return {x};
@@ -120,7 +118,6 @@ Outputs quick_gelu(OnnxCall& call) {
 }
 
 constexpr OnnxOp kOps[] = {
-    {"Identity", identity, ""},
     {"Cast", cast, "to saturate"},
     {"CastLike", cast_like, "saturate"},
     {"Clip", clip, "min max", "bounds of any kind; unknown ones become Max and Min"},

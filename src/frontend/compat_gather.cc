@@ -1,4 +1,4 @@
-// Gathering and scattering by index tensors, TopK, OneHot, and Compress by a known mask.
+// Gathering and scattering by index tensors, TopK and OneHot.
 #include "frontend/importer.h"
 
 namespace mcc::frontend {
@@ -26,20 +26,6 @@ Outputs top_k(OnnxCall& call) {
                    2);
 }
 
-// The slices that a known mask selects: a Gather of their numbers.
-Outputs compress(OnnxCall& call) {
-  const Tensor& mask = call.known(1, "condition");
-  std::vector<i64> kept;
-  for (i64 i = 0; i < mask.size(); i++)
-    if (mask.get(i) != 0) kept.push_back(i);
-  const bool flat = !call.attrs.has("axis");
-  const ValueId x = flat ? call.reshape(call.need(0, "input"), {elements(call.shape(0))}) : call.need(0, "input");
-  const i64 axis = flat ? 0 : normalize_axis(call.attrs.get_int("axis"), call.rank(0));
-  if (mask.size() > call.builder.shape(x)[at(axis)]) fail("the condition is longer than axis {}", axis);
-  const ValueId indices = call.constant(Tensor::of<i64>(DType::i64, {static_cast<i64>(kept.size())}, kept));
-  return call.emit("Gather", {x, indices}, make_attrs({{"axis", axis}}));
-}
-
 constexpr OnnxOp kOps[] = {
     {"Gather", import_plain, "axis"},
     {"GatherElements", import_plain, "axis"},
@@ -49,7 +35,6 @@ constexpr OnnxOp kOps[] = {
     {"ScatterND", import_plain, "reduction"},
     {"OneHot", one_hot, "axis", "depth known"},
     {"TopK", top_k, "k axis largest sorted", "K known"},
-    {"Compress", compress, "axis", "condition known"},
 };
 
 }  // namespace

@@ -1,8 +1,10 @@
-// Resize, Upsample (its predecessor) and GridSample. The Graph's Resize has the full output shape and the scales that
-// are really used as attributes; sizes, partial axes and aspect-ratio policies end here.
+// Resize and Upsample, its predecessor. The Graph's Resize has the full output shape and the scales that are really
+// used as attributes; sizes, partial axes and aspect-ratio policies end here. So does the low-pass filter of axes that
+// shrink (compat_antialias.cc).
 #include <algorithm>
 #include <cmath>
 
+#include "frontend/compat_antialias.h"
 #include "frontend/importer.h"
 
 namespace mcc::frontend {
@@ -114,19 +116,9 @@ Outputs resize(OnnxCall& call) {
   attrs.set("cubic_coeff_a", call.attrs.get_float("cubic_coeff_a", -0.75));
   attrs.set("exclude_outside", call.attrs.get_int("exclude_outside", 0));
   attrs.set("extrapolation_value", call.attrs.get_float("extrapolation_value", 0));
-  attrs.set("antialias", call.attrs.get_int("antialias", 0));
+  if (call.attrs.get_int("antialias", 0) != 0 && attrs.get_string("mode", "") != "nearest")
+    return {resize_antialiased(call, attrs)};
   return call.emit("Resize", {call.in[0]}, std::move(attrs));
-}
-
-// Modes have been called linear and cubic since opset 20.
-Outputs grid_sample(OnnxCall& call) {
-  std::string mode = call.attrs.get_string("mode", "linear");
-  if (mode == "bilinear") mode = "linear";
-  if (mode == "bicubic") mode = "cubic";
-  Attrs attrs = make_attrs({{"mode", mode},
-                            {"padding_mode", call.attrs.get_string("padding_mode", "zeros")},
-                            {"align_corners", call.attrs.get_int("align_corners", 0)}});
-  return call.emit("GridSample", call.in, std::move(attrs));
 }
 
 constexpr OnnxOp kOps[] = {
@@ -134,9 +126,8 @@ constexpr OnnxOp kOps[] = {
      "antialias axes coordinate_transformation_mode cubic_coeff_a exclude_outside extrapolation_value "
      "keep_aspect_ratio_policy "
      "mode nearest_mode",
-     "roi, scales, sizes known; antialias for growing axes only"},
+     "roi, scales, sizes known; antialias not with tf_crop_and_resize"},
     {"Upsample", upsample, "mode scales", "scales known"},
-    {"GridSample", grid_sample, "align_corners mode padding_mode"},
 };
 
 }  // namespace

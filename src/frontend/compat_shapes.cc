@@ -75,20 +75,6 @@ Outputs eye_like(OnnxCall& call) {
   return {call.constant(std::move(tensor))};
 }
 
-// Indices of the non-zero elements, one column each, in row-major order.
-Outputs non_zero(OnnxCall& call) {
-  const Tensor& x = call.known(0, "X");
-  const Shape strides = row_major_strides(x.type.shape);
-  std::vector<i64> hits;
-  for (i64 i = 0; i < x.size(); i++)
-    if (x.get(i) != 0) hits.push_back(i);
-  const i64 count = static_cast<i64>(hits.size()), rank = static_cast<i64>(strides.size());
-  Tensor tensor(TensorType{DType::i64, {rank, count}});
-  for (i64 d = 0; d < rank; d++)
-    for (i64 i = 0; i < count; i++) tensor.set_int(d * count + i, hits[at(i)] / strides[at(d)] % x.type.shape[at(d)]);
-  return {call.constant(std::move(tensor))};
-}
-
 // The requested shape with 0 (as in the input) and -1 (whatever is left) resolved.
 Shape resolve_shape(const Shape& from, Shape shape, bool zero_means_zero) {
   i64 open = -1;
@@ -163,7 +149,6 @@ constexpr OnnxOp kOps[] = {
     {"ConstantOfShape", constant_of_shape, "value", "shape known"},
     {"Range", range_of, "", "start, limit, delta known"},
     {"EyeLike", eye_like, "dtype k"},
-    {"NonZero", non_zero, "", "input known"},
     {"Reshape", reshape, "shape allowzero", "shape known"},
     {"Flatten", flatten, "axis"},
     {"Squeeze", squeeze, "axes", "axes known"},

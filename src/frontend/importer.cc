@@ -12,9 +12,10 @@
 namespace mcc::frontend {
 namespace {
 
-constexpr i64 kMaxConstantBytes = i64{256} << 20;  // of one folded value
-constexpr i64 kMaxFoldedBytes = i64{1} << 30;      // of all folded values together
-constexpr double kMaxFoldingWork = 4e9;            // multiplications, roughly, of one folded node
+constexpr size_t kMaxSequenceItems = size_t{1} << 24;  // of all together, each step of making one counted
+constexpr i64 kMaxConstantBytes = i64{256} << 20;      // of one folded value
+constexpr i64 kMaxFoldedBytes = i64{1} << 30;          // of all folded values together
+constexpr double kMaxFoldingWork = 4e9;                // multiplications, roughly, of one folded node
 
 // Multiplications that a contraction needs: for A[m,k] x B[k,n] = C[m,n] it is exactly sqrt(|A| |B| |C|).
 double work_estimate(const Node& node, std::span<const TensorType> in, std::span<const TensorType> out) {
@@ -37,6 +38,19 @@ void require_small(const TensorType& type, std::string_view what) {
 
 ValueId Builder::constant(const std::string& name, Tensor tensor) {
   return graph.add_constant(unique(name), std::move(tensor));
+}
+
+const TensorType& Builder::type(ValueId v) const {
+  if (v < 0) fail("a sequence or an empty optional stands where a tensor is needed");
+  return graph.values[at(v)].type;
+}
+
+ValueId Builder::add_sequence(std::vector<ValueId> items) {
+  sequence_items_ += items.size();
+  if (sequence_items_ > kMaxSequenceItems)
+    fail("the sequences of the model hold more than {} tensors", kMaxSequenceItems);
+  sequences_.push_back(std::move(items));
+  return kEmptyOptional - static_cast<ValueId>(sequences_.size());
 }
 
 std::string Builder::unique(const std::string& name) {
@@ -95,7 +109,7 @@ std::vector<std::string> Builder::inputs_behind(ValueId v) const {
   while (!open.empty()) {
     const ValueId next = open.back();
     open.pop_back();
-    if (next == kNone || seen[at(next)]) continue;
+    if (next < 0 || seen[at(next)]) continue;
     seen[at(next)] = true;
     const int node = made_by[at(next)];
     if (node >= 0) open.insert(open.end(), graph.nodes[at(node)].in.begin(), graph.nodes[at(node)].in.end());
@@ -165,6 +179,22 @@ ValueId OnnxCall::reshape(ValueId v, Shape shape) const {
 
 ValueId OnnxCall::transpose(ValueId v, std::vector<i64> perm) const {
   return emit1("Transpose", {v}, make_attrs({{"perm", std::move(perm)}}));
+}
+
+std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count) {
+  if (values.size() != count) fail("'{}' has {} entries instead of {}", what, values.size(), count);
+  for (const i64 value : values)
+    if (value < least || value > (i64{1} << 30)) fail("'{}' has the entry {}", what, value);
+  return values;
+}
+
+ValueId slice(const OnnxCall& call, ValueId v, i64 axis, i64 start, i64 end) {
+  if (start == 0 && end == call.builder.shape(v)[at(axis)]) return v;
+  return call.emit1("Slice", {v},
+                    make_attrs({{"starts", std::vector<i64>{start}},
+                                {"ends", std::vector<i64>{end}},
+                                {"axes", std::vector<i64>{axis}},
+                                {"steps", std::vector<i64>{1}}}));
 }
 
 Attrs make_attrs(std::initializer_list<std::pair<const char*, AttrValue>> items) {

@@ -21,15 +21,31 @@ namespace mcc::frontend {
 
 inline size_t at(i64 i) { return static_cast<size_t>(i); }
 
+// How much of a value is real whose length along one axis is only known when the model runs: `count`, an i64 scalar.
+// The value itself has the largest length there can be. See counted.cc.
+struct Counted {
+  i64 axis = 0;
+  ValueId count = kNone;
+};
+
+// Sequences and optionals exist only here: an optional is its element or kEmptyOptional, a sequence is a number below
+// that, and what it holds is known. See onnx_sequences.cc.
+constexpr ValueId kEmptyOptional = -2;
+inline bool is_sequence(ValueId v) { return v < kEmptyOptional; }
+
 // The Graph under construction.
 class Builder {
  public:
   Graph graph;
+  std::unordered_map<ValueId, Counted> counted;
 
-  const TensorType& type(ValueId v) const { return graph.values[at(v)].type; }
+  ValueId add_sequence(std::vector<ValueId> items);
+  const std::vector<ValueId>& sequence(ValueId v) const { return sequences_[at(kEmptyOptional - 1 - v)]; }
+
+  const TensorType& type(ValueId v) const;  // Error for what is no tensor
   const Shape& shape(ValueId v) const { return type(v).shape; }
   i64 rank(ValueId v) const { return static_cast<i64>(shape(v).size()); }
-  const Tensor* known(ValueId v) const { return v == kNone ? nullptr : graph.values[at(v)].constant.get(); }
+  const Tensor* known(ValueId v) const { return v < 0 ? nullptr : graph.values[at(v)].constant.get(); }
 
   // Appends a node, or its results as constants when all its inputs are constant and the results are of sensible size.
   // Throws Error, with the node's name before it, when the types do not fit.
@@ -48,6 +64,8 @@ class Builder {
   bool worth_folding(const Node& node, const std::vector<TensorType>& out);
 
   std::unordered_map<std::string, int> taken_;
+  std::vector<std::vector<ValueId>> sequences_;
+  size_t sequence_items_ = 0;
   i64 folded_bytes_ = 0;
 };
 
@@ -93,6 +111,12 @@ struct OnnxCall {
   ValueId transpose(ValueId v, std::vector<i64> perm) const;
 };
 
+// The list with each entry checked to be `least` .. 2^30, so that window arithmetic stays far from overflow.
+std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count);
+
+// The part of v from `start` to `end` along one axis.
+ValueId slice(const OnnxCall& call, ValueId v, i64 axis, i64 start, i64 end);
+
 Attrs make_attrs(std::initializer_list<std::pair<const char*, AttrValue>> items);
 std::vector<i64> range(i64 n);                                     // 0, 1, ..., n-1
 std::vector<i64> normalize_axes(std::vector<i64> axes, i64 rank);  // non-negative, sorted, each once: else Error
@@ -105,6 +129,7 @@ struct OnnxOp {
   Handler import;
   std::string_view attrs;        // the attributes it knows, separated by spaces; any other is refused
   std::string_view limits = "";  // what it asks for or refuses, for docs/ONNX.md
+  bool takes_sequences = false;
 };
 const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name);
 std::vector<const OnnxOp*> all_onnx_ops();  // sorted by name
@@ -120,6 +145,11 @@ std::span<const OnnxOp> normalize_imports();
 std::span<const OnnxOp> recurrent_imports();
 std::span<const OnnxOp> resize_imports();
 std::span<const OnnxOp> quantize_imports();
+std::span<const OnnxOp> sample_imports();
+std::span<const OnnxOp> select_imports();
+std::span<const OnnxOp> sequence_imports();
+std::span<const OnnxOp> signal_imports();
+std::span<const OnnxOp> random_imports();
 
 // The plainest handler: same operator, inputs and attributes.
 Outputs import_plain(OnnxCall& call);

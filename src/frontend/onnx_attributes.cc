@@ -34,6 +34,7 @@ void convert(const AttributeProto& a, const std::string& name, Attrs& attrs, con
       break;
     }
     case AttributeProto::GRAPH: break;
+    case AttributeProto::TYPE_PROTO: break;  // of an optional that is empty
     default: fail("attribute '{}' is of a kind that is not supported", name);
   }
 }

@@ -1,14 +1,18 @@
 // If, Loop and Scan vanish at import: the branch that a constant condition takes is inlined, loops whose number of
-// iterations is known are unrolled. An If on a run-time condition computes both branches and selects.
+// iterations is known are unrolled. What depends on a condition known at run time only is computed and selected: both
+// branches of an If; and of a Loop with a largest number of iterations all of them, each of which changes the state
+// only while the loop still runs. Then its scan outputs are as long as there can be, with a count (counted.cc).
 #include <algorithm>
 #include <limits>
 
+#include "frontend/counted.h"
 #include "frontend/onnx_walk.h"
 
 namespace mcc::frontend {
 namespace {
 
 constexpr i64 kMaxIterations = 100'000;
+constexpr i64 kMaxSelected = 4096;  // iterations of a loop that may end earlier
 
 i64 read_int(const onnx::NodeProto& node, const std::string& name, const Frame& frame, i64 otherwise) {
   const auto* attribute = find_attribute(node, name, frame);
@@ -35,23 +39,37 @@ ValueId unsqueeze(const OnnxCall& call, ValueId v, i64 axis) {
   return call.reshape(v, shape);
 }
 
+void require_fixed_length(const OnnxCall& call, ValueId v) {
+  if (v == kEmptyOptional || is_sequence(v)) fail("a sequence cannot be selected or stacked at run time");
+  if (call.builder.counted.contains(v)) fail("a value whose length depends on data cannot be selected or stacked");
+}
+
+// condition ? yes : no, at run time.
+ValueId choose(const OnnxCall& call, ValueId condition, ValueId yes, ValueId no) {
+  if (yes == no) return yes;
+  require_fixed_length(call, yes), require_fixed_length(call, no);
+  const TensorType &a = call.builder.type(yes), &b = call.builder.type(no);
+  if (a != b)
+    fail("the condition depends on the model's inputs and selects between types {} and {}", to_string(a), to_string(b));
+  return call.emit1("Where", {condition, yes, no});
+}
+
 // The slice [i] of the axis, without it.
 ValueId take(const OnnxCall& call, ValueId v, i64 axis, i64 i) {
+  require_fixed_length(call, v);
   Shape shape = call.builder.shape(v);
   axis = normalize_axis(axis, static_cast<i64>(shape.size()));
-  const ValueId slice = call.emit1("Slice", {v},
-                                   make_attrs({{"starts", std::vector<i64>{i}},
-                                               {"ends", std::vector<i64>{i + 1}},
-                                               {"axes", std::vector<i64>{axis}},
-                                               {"steps", std::vector<i64>{1}}}));
+  const ValueId part = slice(call, v, axis, i, i + 1);
   shape.erase(shape.begin() + axis);
-  return call.reshape(slice, shape);
+  return call.reshape(part, shape);
 }
 
 ValueId stack(const OnnxCall& call, const std::vector<ValueId>& items, i64 axis) {
-  if (items.empty()) fail("a scan output of a loop without iterations is not supported");
   std::vector<ValueId> parts;
-  for (const ValueId item : items) parts.push_back(unsqueeze(call, item, axis));
+  for (const ValueId item : items) {
+    require_fixed_length(call, item);
+    parts.push_back(unsqueeze(call, item, axis));
+  }
   if (parts.size() == 1) return parts[0];
   return call.emit1("Concat", parts, make_attrs({{"axis", normalize_axis(axis, call.builder.rank(parts[0]))}}));
 }
@@ -82,72 +100,140 @@ Outputs Walker::import_if(onnx::NodeProto& node, OnnxCall& call, Scope& scope, c
   if (yes.size() != no.size()) fail("the branches have different numbers of outputs");
   const ValueId scalar = call.reshape(condition, {});
   Outputs results;
-  for (size_t i = 0; i < yes.size(); i++) {
-    if (builder_.type(yes[i]) != builder_.type(no[i]))
-      fail("the condition depends on the model's inputs and the branches have types {} and {}",
-           to_string(builder_.type(yes[i])), to_string(builder_.type(no[i])));
-    results.push_back(yes[i] == no[i] ? yes[i] : call.emit1("Where", {scalar, yes[i], no[i]}));
-  }
+  for (size_t i = 0; i < yes.size(); i++) results.push_back(choose(call, scalar, yes[i], no[i]));
   return results;
 }
+
+// Whether a loop still runs, as far as this is known: `open` is a bool scalar of the graph, or kNone while it runs for
+// certain; `count` counts the iterations that really happen.
+struct Running {
+  ValueId open = kNone, count = kNone;
+
+  // False when it is known to end here.
+  bool goes_on(const OnnxCall& call, ValueId condition) {
+    if (condition == kNone) fail("the body gives no condition");
+    const Tensor* known = call.builder.known(condition);
+    if (known) return is_true(*known);
+    if (elements(call.builder.shape(condition)) != 1) fail("a condition has more than one element");
+    const ValueId now = call.reshape(condition, {});
+    open = open == kNone ? now : call.emit1("And", {open, now});
+    return true;
+  }
+  void iterate(const OnnxCall& call) {
+    const ValueId one = open == kNone ? call.constant(Tensor::of<i64>(DType::i64, {}, {1}))
+                                      : call.emit1("Cast", {open}, make_attrs({{"to", std::string("i64")}}));
+    count = count == kNone ? one : call.emit1("Add", {count, one});
+  }
+};
 
 Outputs Walker::import_loop(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
   onnx::GraphProto& body = graph_attribute(node, "body");
   const size_t carried = call.in.size() < 2 ? 0 : call.in.size() - 2;
   const i64 trips = call.has(0) ? call.known_int(0, "M") : std::numeric_limits<i64>::max();
-  if (call.has(1)) call.known_number(1, "cond");
   ValueId condition = call.has(1) ? call.in[1] : call.constant(Tensor::of<u8>(DType::boolean, {}, {1}));
 
   Outputs state(call.in.begin() + static_cast<std::ptrdiff_t>(std::min<size_t>(2, call.in.size())), call.in.end());
   std::vector<Outputs> scans(at(std::max<i64>(0, body.output_size() - 1 - static_cast<i64>(carried))));
-  for (i64 i = 0; i < trips && is_true(*builder_.known(condition)); i++) {
-    if (i >= kMaxIterations) fail("more than {} iterations", kMaxIterations);
+  Running running;
+  const auto iterate = [&](i64 i) {
     Outputs arguments = {call.constant(Tensor::of<i64>(DType::i64, {}, {i})), condition};
     arguments.insert(arguments.end(), state.begin(), state.end());
-    const Outputs results = run_body(body, arguments, scope, frame);
+    Outputs results = run_body(body, arguments, scope, frame);
     if (results.size() < 1 + carried)
       fail("the body gives {} outputs, at least {} are needed", results.size(), 1 + carried);
+    return results;
+  };
+  for (i64 i = 0; i < trips && running.goes_on(call, condition); i++) {
+    if (running.open != kNone && trips > kMaxSelected)
+      fail("the number of iterations depends on the model's inputs and is not bounded by {}", kMaxSelected);
+    if (i >= kMaxIterations) fail("more than {} iterations", kMaxIterations);
+    const Outputs results = iterate(i);
+    running.iterate(call);
     condition = results[0];
-    if (condition == kNone || !builder_.known(condition))
-      fail("the number of iterations depends on the model's inputs");
-    std::copy_n(results.begin() + 1, carried, state.begin());
+    for (size_t c = 0; c < carried; c++)
+      state[c] = running.open == kNone ? results[1 + c] : choose(call, running.open, results[1 + c], state[c]);
     for (size_t s = 0; s < scans.size(); s++) scans[s].push_back(results[1 + carried + s]);
   }
   Outputs results = state;
-  for (size_t s = 0; s < scans.size(); s++)
-    results.push_back(call.wants(carried + s) ? stack(call, scans[s], 0) : kNone);
+  for (size_t s = 0; s < scans.size(); s++) {
+    const bool runs_never = running.count == kNone;
+    if (runs_never) scans[s] = {iterate(0)[1 + carried + s]};  // only its type is wanted
+    const ValueId all = call.wants(carried + s) ? stack(call, scans[s], 0) : kNone;
+    if (all == kNone)
+      results.push_back(kNone);
+    else if (runs_never)
+      results.push_back(slice(call, all, 0, 0, 0));
+    else
+      results.push_back(running.open == kNone ? all : with_count(call, all, 0, running.count));
+  }
   return results;
 }
 
+// How the inputs and outputs of a Scan lie.
+struct ScanAxes {
+  std::vector<i64> in, in_backwards, out, out_backwards;
+};
+
+// The steps of a Scan; its state, then its scan outputs.
+Outputs Walker::scan_steps(onnx::GraphProto& body, OnnxCall& call, const ScanAxes& axes, Outputs state,
+                           const std::vector<ValueId>& scanned, Scope& scope, const Frame& frame) {
+  const size_t carried = state.size();
+  const i64 steps = builder_.shape(scanned[0])[at(normalize_axis(axes.in[0], builder_.rank(scanned[0])))];
+  std::vector<Outputs> scans(axes.out.size());
+  if (steps == 0) fail("a scan over nothing is not supported");
+  for (i64 step = 0; step < steps; step++) {
+    Outputs arguments = state;
+    for (size_t s = 0; s < scanned.size(); s++)
+      arguments.push_back(take(call, scanned[s], axes.in[s], axes.in_backwards[s] ? steps - 1 - step : step));
+    const Outputs results = run_body(body, arguments, scope, frame);
+    std::copy_n(results.begin(), carried, state.begin());
+    for (size_t s = 0; s < scans.size(); s++) scans[s].push_back(results[carried + s]);
+  }
+  for (size_t s = 0; s < scans.size(); s++) {
+    if (axes.out_backwards[s]) std::reverse(scans[s].begin(), scans[s].end());
+    state.push_back(call.wants(carried + s) ? stack(call, scans[s], axes.out[s]) : kNone);
+  }
+  return state;
+}
+
 Outputs Walker::import_scan(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
-  if (call.opset < 9) fail("Scan of opset 8 is not supported");
+  if (call.opset < 9) return scan_8(node, call, scope, frame);
   onnx::GraphProto& body = graph_attribute(node, "body");
   const i64 scanned = read_int(node, "num_scan_inputs", frame, 0);
   const i64 carried = static_cast<i64>(call.in.size()) - scanned;
   const i64 stacked = body.output_size() - carried;
   if (scanned < 1 || carried < 0 || stacked < 0) fail("attribute 'num_scan_inputs' is {}", scanned);
-  const std::vector<i64> in_axes = read_ints(node, "scan_input_axes", frame, scanned);
-  const std::vector<i64> in_backwards = read_ints(node, "scan_input_directions", frame, scanned);
-  const std::vector<i64> out_axes = read_ints(node, "scan_output_axes", frame, stacked);
-  const std::vector<i64> out_backwards = read_ints(node, "scan_output_directions", frame, stacked);
+  const ScanAxes axes = {
+      read_ints(node, "scan_input_axes", frame, scanned), read_ints(node, "scan_input_directions", frame, scanned),
+      read_ints(node, "scan_output_axes", frame, stacked), read_ints(node, "scan_output_directions", frame, stacked)};
+  std::vector<ValueId> inputs;
+  for (i64 s = 0; s < scanned; s++) inputs.push_back(call.need(at(carried + s), "scan input"));
+  return scan_steps(body, call, axes, Outputs(call.in.begin(), call.in.begin() + carried), inputs, scope, frame);
+}
 
-  Outputs state(call.in.begin(), call.in.begin() + carried);
-  const ValueId first = call.need(at(carried), "scan input");
-  const i64 steps = builder_.shape(first)[at(normalize_axis(in_axes[0], builder_.rank(first)))];
-  std::vector<Outputs> scans(at(stacked));
-  for (i64 step = 0; step < steps; step++) {
-    Outputs arguments = state;
-    for (i64 s = 0; s < scanned; s++)
-      arguments.push_back(take(call, call.need(at(carried + s), "scan input"), in_axes[at(s)],
-                               in_backwards[at(s)] ? steps - 1 - step : step));
-    const Outputs results = run_body(body, arguments, scope, frame);
-    std::copy_n(results.begin(), carried, state.begin());
-    for (i64 s = 0; s < stacked; s++) scans[at(s)].push_back(results[at(carried + s)]);
+// In opset 8 all states and scan inputs have a batch axis before all others, which the body does not see.
+Outputs Walker::scan_8(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
+  onnx::GraphProto& body = graph_attribute(node, "body");
+  if (call.has(0)) fail("sequence_lens is not supported");
+  const i64 scanned = read_int(node, "num_scan_inputs", frame, 0);
+  const i64 carried = static_cast<i64>(call.in.size()) - 1 - scanned, stacked = body.output_size() - carried;
+  if (scanned < 1 || carried < 0 || stacked < 0) fail("attribute 'num_scan_inputs' is {}", scanned);
+  const std::vector<i64> zeros(at(scanned), 0), out_zeros(at(stacked), 0);
+  const ScanAxes axes = {zeros, read_ints(node, "directions", frame, scanned), out_zeros, out_zeros};
+  const ValueId first = call.need(at(carried + 1), "scan input");
+  if (builder_.rank(first) < 2) fail("a scan input has rank {}", builder_.rank(first));
+  std::vector<Outputs> by_batch(at(carried + stacked));
+  for (i64 b = 0; b < builder_.shape(first)[0]; b++) {
+    Outputs state, inputs;
+    for (i64 c = 0; c < carried; c++) state.push_back(take(call, call.need(at(1 + c), "state"), 0, b));
+    for (i64 s = 0; s < scanned; s++) inputs.push_back(take(call, call.need(at(1 + carried + s), "scan input"), 0, b));
+    const Outputs results = scan_steps(body, call, axes, state, inputs, scope, frame);
+    for (size_t i = 0; i < results.size(); i++) by_batch[i].push_back(results[i]);
   }
-  Outputs results = state;
-  for (i64 s = 0; s < stacked; s++) {
-    if (out_backwards[at(s)]) std::reverse(scans[at(s)].begin(), scans[at(s)].end());
-    results.push_back(call.wants(at(carried + s)) ? stack(call, scans[at(s)], out_axes[at(s)]) : kNone);
+  Outputs results;
+  for (size_t i = 0; i < by_batch.size(); i++) {
+    if (by_batch[i].empty()) fail("a batch of nothing is not supported");
+    results.push_back(call.wants(i) ? stack(call, by_batch[i], 0) : kNone);
   }
   return results;
 }

@@ -29,14 +29,24 @@ int onnx_type(DType dtype) {
   return TensorProto::UNDEFINED;
 }
 
+void set_tensor_type(const TensorType& type, onnx::TypeProto& proto) {
+  proto.mutable_tensor_type()->set_elem_type(onnx_type(type.dtype));
+  for (const i64 extent : type.shape) proto.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(extent);
+}
+
+// The elements of a sequence may have different shapes: only what they are made of is told.
+void set_sequence_type(const OnnxCall& call, const std::vector<ValueId>& items, onnx::TypeProto& proto) {
+  onnx::TypeProto& element = *proto.mutable_sequence_type()->mutable_elem_type();
+  const DType dtype = items.empty() || items[0] < 0 ? DType::f32 : call.builder.type(items[0]).dtype;
+  element.mutable_tensor_type()->set_elem_type(onnx_type(dtype));
+}
+
 std::vector<onnx::TypeProto> input_types(const OnnxCall& call) {
   std::vector<onnx::TypeProto> types;
   for (const ValueId v : call.in) {
     onnx::TypeProto& type = types.emplace_back();
-    if (v == kNone) continue;
-    type.mutable_tensor_type()->set_elem_type(onnx_type(call.builder.type(v).dtype));
-    for (const i64 extent : call.builder.shape(v))
-      type.mutable_tensor_type()->mutable_shape()->add_dim()->set_dim_value(extent);
+    if (is_sequence(v)) set_sequence_type(call, call.builder.sequence(v), type);
+    if (v >= 0) set_tensor_type(call.builder.type(v), type);
   }
   return types;
 }

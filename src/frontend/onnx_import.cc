@@ -10,6 +10,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "frontend/counted.h"
 #include "frontend/frontend.h"
 #include "frontend/onnx_inputs.h"
 #include "frontend/onnx_names.h"
@@ -44,11 +45,14 @@ void check_opset(const onnx::ModelProto& model) {
 void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend::Walker& walker, Builder& builder) {
   Graph& g = builder.graph;
   std::vector<bool> fixed(g.values.size());
+  std::vector<std::pair<std::string, ValueId>> counted;
   for (const ValueId v : g.inputs) fixed[at(v)] = true;
   for (const auto& output : graph.output()) {
     const std::string& name = output.name();
     const ValueId v = walker.find(name, scope);
     if (v == kNone) fail("an output of the model has no name");
+    if (v < 0) fail("output '{}' is a sequence or an empty optional, not a tensor", name);
+    if (builder.counted.contains(v)) counted.emplace_back(name, v);
     fixed.resize(g.values.size());
     if (!fixed[at(v)] && !builder.known(v)) {
       fixed[at(v)] = true;
@@ -62,6 +66,13 @@ void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend
     g.outputs.push_back(copy);
   }
   if (g.outputs.empty()) fail("the model has no outputs");
+  for (const auto& [name, v] : counted) {
+    const ValueId shape = true_shape(builder, name, v);
+    const std::string wanted = name + ":shape";
+    if (builder.unique(wanted) != wanted) fail("the name '{}' is needed for the shape of output '{}'", wanted, name);
+    g.values[at(shape)].name = wanted;
+    g.outputs.push_back(shape);
+  }
 }
 
 void reserve_names(const onnx::GraphProto& graph, Builder& builder) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "frontend/counted.h"
 #include "frontend/onnx_weights.h"
 
 namespace mcc::frontend {
@@ -33,9 +34,10 @@ constexpr StructuralOp kStructural[] = {
     {"Constant", "value value_float value_floats value_int value_ints", "no strings, no sparse tensors"},
     {"If", "then_branch else_branch",
      "any condition; if it is not known, both branches run and their types must agree"},
-    {"Loop", "body", "the number of iterations known; unrolled"},
-    {"Scan", "body num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions",
-     "unrolled; from opset 9"},
+    {"Loop", "body", "M known, or a condition that is; unrolled; with M at most 4096 it may end early (OPS.md)"},
+    {"Scan",
+     "body directions num_scan_inputs scan_input_axes scan_input_directions scan_output_axes scan_output_directions",
+     "unrolled; no sequence_lens (opset 8)"},
 };
 
 bool is_structural(std::string_view op) {
@@ -141,16 +143,27 @@ void Walker::refuse(Refusal refusal) {
   if (refused_.insert(key).second) survey_->refusals.push_back(std::move(refusal));
 }
 
-// What can be said of a node without its inputs' types; of the nodes of its subgraphs too.
+// What can be said of a node without its inputs' types; of the nodes of its subgraphs and of its function too.
 void Walker::refuse_unknown(const onnx::NodeProto& node, const Frame& frame) {
   const std::string domain = domain_of(node.domain());
+  const auto function = functions_.find({domain, node.op_type()});
   const bool known = (domain.empty() && is_structural(node.op_type())) || find_onnx_op(domain, node.op_type()) ||
-                     functions_.contains({domain, node.op_type()}) ||
+                     function != functions_.end() ||
                      is_standard_function(node.op_type(), opset_of(node.domain(), frame), domain);
   if (!known) refuse({node.op_type(), name_of(node), not_supported(domain, node.op_type())});
   for (const auto& attribute : node.attribute())
     if (attribute.has_g())
       for (const auto& inner : attribute.g().node()) refuse_unknown(inner, frame);
+  if (function == functions_.end() || !looked_into_.insert(function->second).second) return;
+  for (const auto& inner : function->second->node()) refuse_unknown(inner, frame);
+}
+
+void Walker::require_tensors(const OnnxCall& call, const OnnxOp* op) {
+  if (op && op->takes_sequences) return;
+  for (size_t i = 0; i < call.in.size(); i++) {
+    if (call.in[i] == kEmptyOptional) fail("input {} is an optional without an element", i);
+    if (is_sequence(call.in[i])) fail("input {} is a sequence, not a tensor", i);
+  }
 }
 
 Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
@@ -170,10 +183,11 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
     if (!standard) fail("{}", not_supported(domain, call.op));
     return call_function(standard->body, standard->node, call, frame);
   }
+  require_tensors(call, op);
   if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
   call.attrs = convert_attributes(node, frame, folder_);
   check_attributes(call, *op);
-  return op->import(call);
+  return has_counted_input(call) ? import_counted(call, *op) : op->import(call);
 }
 
 Outputs Walker::call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call,

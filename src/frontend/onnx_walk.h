@@ -3,6 +3,7 @@
 #include <onnx/onnx_pb.h>
 
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -17,8 +18,8 @@ namespace mcc::frontend {
 
 // In a survey the walk goes on behind a node that has been refused. Its outputs are names without a value; a node that
 // reads one cannot be judged either, but for its operator being known.
-constexpr ValueId kRefused = -2;  // only in scopes
-struct ReadsRefused {};           // thrown by Walker::find
+constexpr ValueId kRefused = std::numeric_limits<ValueId>::min();  // only in scopes
+struct ReadsRefused {};                                            // thrown by Walker::find
 
 // Names visible in one graph. Subgraphs see the names of the graphs around them, functions do not. Initialisers become
 // tensors when they are first read, so that unused ones cost nothing.
@@ -35,6 +36,8 @@ struct Frame {
   std::map<std::string, const onnx::AttributeProto*> arguments;  // of the function call, for ref_attr_name
   int depth = 0;
 };
+
+struct ScanAxes;  // onnx_control_flow.cc
 
 class Walker {
  public:
@@ -56,6 +59,7 @@ class Walker {
   void refuse(Refusal refusal);
   void refuse_unknown(const onnx::NodeProto& node, const Frame& frame);
   Outputs dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  static void require_tensors(const OnnxCall& call, const OnnxOp* op);
   Outputs call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
   Outputs constant_node(const onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
   void bind_outputs(const onnx::NodeProto& node, const Outputs& values, ValueId first_new, Scope& scope);
@@ -64,6 +68,9 @@ class Walker {
   Outputs import_if(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
   Outputs import_loop(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
   Outputs import_scan(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs scan_8(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
+  Outputs scan_steps(onnx::GraphProto& body, OnnxCall& call, const ScanAxes& axes, Outputs state,
+                     const std::vector<ValueId>& scanned, Scope& scope, const Frame& frame);
   // The values of a subgraph's outputs, its inputs being `arguments`.
   Outputs run_body(onnx::GraphProto& body, const std::vector<ValueId>& arguments, Scope& outer, const Frame& frame);
 
@@ -72,6 +79,7 @@ class Walker {
   std::filesystem::path folder_;
   Survey* survey_;
   std::unordered_set<std::string> refused_;
+  std::unordered_set<const onnx::FunctionProto*> looked_into_;
   std::map<std::pair<std::string, std::string>, onnx::FunctionProto*> functions_;
   i64 visited_ = 0;
 };

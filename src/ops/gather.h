@@ -5,6 +5,6 @@
 namespace mcc::ops {
 
 void require_indices(const TensorType& type);
-std::span<const OpDef> scatter_ops();  // ScatterElements, ScatterND
+std::span<const OpDef> scatter_ops();  // ScatterElements, ScatterND, MaxUnpool
 
 }  // namespace mcc::ops

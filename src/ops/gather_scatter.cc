@@ -1,8 +1,8 @@
-// Writing by index: ScatterElements (axis, reduction) and ScatterND (reduction); reduction none | add | mul | min |
-// max.
+// Writing by index: ScatterElements (axis, reduction) and ScatterND (reduction), reduction none | add | mul | min |
+// max; MaxUnpool (shape), whose indices are row-major numbers of the output, zero elsewhere.
 //
-// A copy of the data, then a serial nest that stores each update where the indices say; updates of one element happen
-// in order. Indices are made safe as in gather.cc.
+// A copy of the data (or zeros), then a serial nest that stores each update where the indices say; updates of one
+// element happen in order. Indices are made safe as in gather.cc.
 #include <algorithm>
 #include <cmath>
 
@@ -136,7 +136,42 @@ void scatter_nd(const Node& node, std::span<const Tensor* const> in, std::span<T
   });
 }
 
+// --- MaxUnpool: inputs values, indices -------------------------------------------------------------------------------
+
+std::vector<TensorType> infer_unpool(const Node& node, Types in) {
+  require_indices(in[1]);
+  if (in[0].shape != in[1].shape)
+    fail("values {} and indices {} differ", to_string(in[0].shape), to_string(in[1].shape));
+  const Shape shape = node.attrs.get_ints("shape");
+  if (std::any_of(shape.begin(), shape.end(), [](i64 extent) { return extent < 0; })) fail("an extent is negative");
+  if (elements(shape) == 0 && elements(in[0].shape) > 0) fail("the output {} has no elements", to_string(shape));
+  return {{in[0].dtype, shape}};
+}
+
+Func lower_unpool(const Node&, Types in, Types out) {
+  const Shape &shape = out[0].shape, strides = row_major_strides(shape);
+  FuncBuilder b("maxunpool");
+  const int x = b.input("x", in[0].dtype, in[0].shape), i = b.input("i", in[1].dtype, in[1].shape);
+  const int y = b.output("y", out[0].dtype, shape);
+  b.block("zero", shape, y, [&](const Vars&) { return constant(out[0].dtype, 0); });
+  b.block_at(
+      "unpool", in[0].shape, y,
+      [&](const Vars& v) {
+        const Expr flat = safe_index(b.load(i, v), elements(shape));
+        Vars place;
+        for (size_t d = 0; d < shape.size(); d++) place.push_back(floormod(floordiv(flat, strides[d]), shape[d]));
+        return place;
+      },
+      [&](const Vars& v) { return b.load(x, v); });
+  return b.take();
+}
+
+void unpool(const Node&, std::span<const Tensor* const> in, std::span<Tensor> out) {
+  for (i64 i = 0; i < in[0]->size(); i++) copy_element(out[0], wrap_index(in[1]->get_int(i), out[0].size()), *in[0], i);
+}
+
 const OpDef kOps[] = {
+    {"MaxUnpool", FuseKind::opaque, 2, 2, infer_unpool, lower_unpool, unpool},
     {"ScatterElements", FuseKind::opaque, 3, 3, infer_elements, lower_elements, scatter_elements},
     {"ScatterND", FuseKind::opaque, 3, 3, infer_nd, lower_nd, scatter_nd},
 };

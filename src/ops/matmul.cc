@@ -24,7 +24,8 @@ std::vector<TensorType> infer_einsum(const Node& node, Types in) {
   return {{in[0].dtype, e.extents_of(e.out)}};
 }
 
-constexpr OpDef kOps[] = {
+const OpDef kOps[] = {
+    determinant_op(),
     {"Einsum", FuseKind::anchor, 1, -1, infer_einsum, lower_einsum, einsum_reference},
     {"Gemm", FuseKind::anchor, 2, 3, infer_gemm, nullptr, gemm_reference},
     {"MatMul", FuseKind::anchor, 2, 2, infer_matmul, lower_matmul, matmul_reference},

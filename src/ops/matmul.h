@@ -31,6 +31,7 @@ Einsum parse_einsum(const std::string& equation, Types in);  // throws Error
 
 loop::Func lower_matmul(const Node& node, Types in, Types out);
 loop::Func lower_einsum(const Node& node, Types in, Types out);
+OpDef determinant_op();  // Det
 void matmul_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out);
 void gemm_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out);
 void einsum_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out);

@@ -64,7 +64,9 @@ std::span<const OpDef> pool_ops();         // MaxPool, AveragePool, GlobalAverag
 std::span<const OpDef> matmul_ops();       // MatMul (transA, transB), Gemm, Einsum
 std::span<const OpDef> normalize_ops();    // Softmax, LogSoftmax, LayerNormalization, BatchNormalization, LRN, ...
 std::span<const OpDef> recurrent_ops();    // LSTM, GRU, RNN
-std::span<const OpDef> resize_ops();       // Resize, Upsample, GridSample...
+std::span<const OpDef> resize_ops();       // Resize
+std::span<const OpDef> sample_ops();       // GridSample, RoiAlign, MaxRoiPool
+std::span<const OpDef> select_ops();       // NonZero, Unique, NonMaxSuppression: the number of results is a result too
 std::span<const OpDef> attention_ops();    // recognised composites that are one kernel
 std::span<const OpDef> quantize_ops();     // QuantizeLinear, DequantizeLinear, ...
 

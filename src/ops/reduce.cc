@@ -243,6 +243,7 @@ std::span<const OpDef> reduce_ops() {
     for (const ops::Reduction& row : ops::kReductions)
       made.push_back({row.name, FuseKind::anchor, 1, 1, ops::infer, ops::lower, ops::reference});
     made.push_back({"ReduceLogSumExp", FuseKind::anchor, 1, 1, ops::infer, ops::lower_log_sum_exp, ops::log_sum_exp});
+    made.push_back(ops::count_ngrams_op());
     return made;
   }();
   return ops;

@@ -11,5 +11,6 @@ Shape reduction_extents(const Shape& in, const std::vector<bool>& reduced);
 Vars reduce_source(const std::vector<bool>& reduced, bool keep, const Vars& s, const Vars& r);
 
 std::span<const OpDef> arg_ops();  // ArgMax, ArgMin, CumSum
+OpDef count_ngrams_op();           // CountNgrams
 
 }  // namespace mcc::ops

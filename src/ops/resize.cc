@@ -52,6 +52,7 @@ Position crop(double start, double end, i64 in, double out) {
 Position position_of(const Node& node, size_t d, size_t rank, i64 in, i64 out, Ratio s) {
   std::string mode = node.attrs.get_string("coordinate_transformation_mode", "half_pixel");
   if (mode == "pytorch_half_pixel" && out == 1) return {0, 0, 1};
+  if (mode == "tf_half_pixel_for_nn") return reduced(2 * s.q, s.q, 2 * s.p);
   if (mode == "half_pixel" || mode == "pytorch_half_pixel") return reduced(2 * s.q, s.q - s.p, 2 * s.p);
   if (mode == "half_pixel_symmetric") return reduced(2 * s.q, (in - 1) * s.p + (1 - out) * s.q, 2 * s.p);
   if (mode == "asymmetric") return reduced(s.q, 0, s.p);

@@ -11,8 +11,9 @@ namespace mcc {
 namespace {
 
 using Family = std::span<const OpDef> (*)();
-constexpr Family kFamilies[] = {elementwise_ops, reduce_ops,    movement_ops,  gather_ops, conv_ops,      pool_ops,
-                                matmul_ops,      normalize_ops, recurrent_ops, resize_ops, attention_ops, quantize_ops};
+constexpr Family kFamilies[] = {elementwise_ops, reduce_ops,   movement_ops,  gather_ops,    conv_ops,
+                                pool_ops,        matmul_ops,   normalize_ops, recurrent_ops, resize_ops,
+                                attention_ops,   quantize_ops, sample_ops,    select_ops};
 
 std::vector<const OpDef*> collect() {
   std::vector<const OpDef*> all;

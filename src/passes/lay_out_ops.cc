@@ -29,7 +29,7 @@ bool reads_planes(Places& places, const Node& node) {
 
 // A 1x1 convolution of many pixels whose input and result are wanted channels-first: a product as it is.
 bool is_product_in_place(Places& places, const Node& node) {
-  constexpr i64 kLeastPixels = 128;  // fewer do not fill vectors
+  constexpr i64 kLeastPixels = 512;  // fewer do not fill vectors
   const auto all = [&node](const char* name, i64 value) {
     const Ints ints = node.attrs.get_ints(name, {});
     return std::all_of(ints.begin(), ints.end(), [value](i64 i) { return i == value; });

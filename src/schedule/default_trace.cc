@@ -1,7 +1,8 @@
 // Schedules without any search. In each sketch the rules prefer a choice for each knob; for those that depend on caches
-// and threads (all but the register tile, which has its own estimate) a few rounds of descent with the analytic model
-// improve it. The result is a point of the space, so the search can start from it. Falls back to simpler sketches, at
-// last to plain loops, which always apply.
+// and threads (all but what is inside the inner loop: the register tile has its own estimate, and unrolling further
+// than the rules prefer only made code slower) a few rounds of descent with the analytic model improve it. The result
+// is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain loops,
+// which always apply.
 #include "loop/ir.h"
 #include "schedule/analytic.h"
 #include "schedule/sketches.h"
@@ -31,7 +32,8 @@ double descend(const Task& task, const Sketch& sketch, std::vector<int>& choices
   for (int round = 0; round < 2; round++) {
     bool changed = false;
     for (size_t k = 0; k < sketch.knobs.size(); k++) {
-      if (sketch.knobs[k].name.ends_with("register tile")) continue;
+      const std::string& name = sketch.knobs[k].name;
+      if (name.ends_with("register tile") || name.ends_with("unrolled reduction")) continue;
       const int before = choices[k];
       int best = before;
       for (int option = 0; option < static_cast<int>(sketch.knobs[k].options.size()); option++) {

@@ -23,6 +23,8 @@ inline std::vector<OpInstance> gather_instances() {
       {"TopK", {{"k", 12}, {"largest", 0}}, {"f32[2,12] special"}, 2},
       {"TopK", {{"k", 4}, {"largest", 0}}, {"i64[2,7]"}, 2},
       {"TopK", {{"k", 4}}, {"u8[7]"}, 1},
+      {"MaxUnpool", {{"shape", Ints{1, 2, 4, 5}}}, {"f32[1,2,2,2]", "i64[1,2,2,2] -3..50"}},
+      {"MaxUnpool", {{"shape", Ints{1, 1, 6}}}, {"f16[1,1,3]", "i64[1,1,3] 0..5"}},
   };
   for (const char* reduction : {"none", "add", "mul", "min", "max"})
     for (const char* type : {"f32", "i64", "u8"}) {

@@ -47,6 +47,10 @@ inline std::vector<OpInstance> matmul_instances() {
   std::vector<OpInstance> all;
   add_products(all);
   add_einsums(all);
+  for (const char* input :
+       {"f32[2,2]", "f32[3,4,4]", "f32[2,1,3,3] -0.0625..0.0625", "f32[1,1]", "f32[5,5]", "f16[2,3,3]"})
+    all.push_back({"Det", {}, {input}, 1, 1e-4});
+  all.back().tolerance = 1e-2;
   return all;
 }
 

@@ -4,7 +4,11 @@
 namespace mcc::testing {
 
 inline std::vector<OpInstance> reduce_instances() {
-  std::vector<OpInstance> all;
+  std::vector<OpInstance> all = {
+      {"CountNgrams", {}, {"i32[2,9] 0..2", "i32[4,1] 0..3"}},
+      {"CountNgrams", {{"skips", i64{3}}}, {"i64[1,12] 0..2", "i64[5,2] 0..2"}},
+      {"CountNgrams", {{"skips", i64{1}}}, {"i32[2,4] 0..1", "i32[3,3] 0..1"}},
+  };
   for (const char* op : {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd", "ReduceL1", "ReduceL2",
                          "ReduceSumSquare", "ReduceLogSumExp"}) {
     all.push_back({op, {{"axes", Ints{1}}, {"keepdims", 0}}, {"f32[2,3,4]"}});

@@ -3,9 +3,9 @@
 
     odd_models.py --bin=DIR [--large=FOLDER]
 
-Each is compiled and run on given inputs; names, shapes and values of the outputs must be as expected. With --large, files
-at both of protobuf's limits are written to FOLDER too: 100 MB and 1.8 GB in one file, and 2.4 GB of external data
-(each removed afterwards).
+Each is compiled and run on given inputs; names, shapes and values of the outputs must be as expected. With --large,
+files at both of protobuf's limits are written to FOLDER too: 100 MB and 1.8 GB in one file, and 2.4 GB of external
+data (each removed afterwards).
 """
 import argparse
 import json
@@ -98,13 +98,13 @@ def functions():
     leaky = helper.make_node("LeakyRelu", ["x"], ["t"])
     slope = leaky.attribute.add()
     slope.name, slope.ref_attr_name, slope.type = "alpha", "slope", onnx.AttributeProto.FLOAT
-    inner = helper.make_function("local", "Inner", ["x", "y"], ["z"], [leaky, helper.make_node("Sub", ["t", "y"], ["z"])],
-                                 ops, ["slope"])
+    inner = helper.make_function("local", "Inner", ["x", "y"], ["z"],
+                                 [leaky, helper.make_node("Sub", ["t", "y"], ["z"])], ops, ["slope"])
     call = helper.make_node("Inner", ["b", "a"], ["x"], domain="local")
     handed = call.attribute.add()
     handed.name, handed.ref_attr_name, handed.type = "slope", "leak", onnx.AttributeProto.FLOAT
-    outer = helper.make_function("local", "Outer", ["a", "b"], ["x", "w"], [call, helper.make_node("Neg", ["x"], ["w"])],
-                                 ops, ["leak"])
+    outer = helper.make_function("local", "Outer", ["a", "b"], ["x", "w"],
+                                 [call, helper.make_node("Neg", ["x"], ["w"])], ops, ["leak"])
     nodes = [helper.make_node("Outer", ["x", "v"], ["y", "z"], domain="local", leak=0.5),
              helper.make_node("Outer", ["y", "x"], ["q", ""], domain="local", leak=2.0)]
     leak = lambda v, a: np.where(v < 0, a * v, v).astype(F32)
@@ -118,8 +118,8 @@ def branches():
     """If at run time, its branches reading values of the graph around under names that are used again inside."""
     info = helper.make_tensor_value_info
     def branch(name, op):
-        return helper.make_graph([helper.make_node(op, ["r"], ["t"]), helper.make_node("Add", ["t", "x"], ["u"])], name, [],
-                                 [info("u", TensorProto.FLOAT, [2, 3])])
+        body = [helper.make_node(op, ["r"], ["t"]), helper.make_node("Add", ["t", "x"], ["u"])]
+        return helper.make_graph(body, name, [], [info("u", TensorProto.FLOAT, [2, 3])])
     nodes = [helper.make_node("Relu", ["x"], ["r"]),
              helper.make_node("If", ["c"], ["y"], then_branch=branch("then", "Neg"), else_branch=branch("else", "Abs")),
              helper.make_node("Neg", ["y"], ["u"])]

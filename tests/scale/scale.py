@@ -5,7 +5,8 @@
 
 Each model has about that many nodes (networks of layers: that many layers divided by five) and one trait that makes a
 compiler's work grow faster than the model: long chains, many readers of one value, one node with many inputs, many
-constants, arithmetic on shapes. Each is imported, compiled for one thread and checked by mcc-verify. A line tells processor seconds and peak memory of each; nothing is decided by time.
+constants, arithmetic on shapes. Each is imported, compiled for one thread and checked by mcc-verify. A line tells
+processor seconds and peak memory of each; nothing is decided by time.
 Exit status 1 when a command fails or an output is wrong.
 """
 import argparse
@@ -48,8 +49,8 @@ class Model:
 
     def save(self, path, outputs):
         ports = [helper.make_tensor_value_info(o, TensorProto.FLOAT, None) for o in outputs]
-        graph = helper.make_graph(self.nodes, "scale",
-                                  [helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)], ports, self.inits)
+        source = helper.make_tensor_value_info("x", TensorProto.FLOAT, self.shape)
+        graph = helper.make_graph(self.nodes, "scale", [source], ports, self.inits)
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)])
         model.ir_version = 8
         onnx.save(model, str(path))

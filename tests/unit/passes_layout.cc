@@ -135,7 +135,7 @@ TEST(LayOut, OnlyImagesOfFewChannelsAreReadInPlanes) {
 }
 
 TEST(LayOut, PointwiseBetweenInputAndOutputIsAProductInPlace) {
-  for (const i64 edge : {4, 12}) {
+  for (const i64 edge : {4, 24}) {
     const Graph graph = laid_out(fmt::format(R"(graph {{
       input %x: f32[1,20,{0},{0}]
       input %r: f32[1,4,{0},{0}]
