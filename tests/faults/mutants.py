@@ -21,6 +21,7 @@ Only the first two are good. With --keep the others' models are copied to that f
 import argparse
 import collections
 import concurrent.futures
+import os
 import pathlib
 import random
 import shutil
@@ -151,7 +152,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--only", type=int, help="only the mutant of this number")
     parser.add_argument("--keep", type=pathlib.Path, help="folder for the models that neither fail well nor work")
-    parser.add_argument("--sanitized", action="store_true", help="the programs are built with sanitizers")
+    parser.add_argument("--sanitized", action="store_true", default="MCC_SANITIZED" in os.environ,
+                        help="the programs are built with sanitizers")
     args = parser.parse_args()
     if args.keep:
         args.keep.mkdir(parents=True, exist_ok=True)
