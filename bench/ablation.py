@@ -21,7 +21,7 @@ WORKLOADS = ["conv_56x56x64_64_3x3_s1", "conv_28x28x256_256_3x3_s2", "conv_14x14
              "dwconv_56x56x128_3x3_s1", "gemm_128x768x3072", "matmul_1024x1024x1024"]
 DONORS = ["conv_28x28x128_128_3x3_s1", "conv_56x56x128_128_3x3_s2", "conv_28x28x512_256_1x1_s1",
           "dwconv_28x28x256_3x3_s1", "gemm_128x768x768", "matmul_pv_12x128x64x128"]
-# Name of the row, options beside those of the rows before.
+# Name of the row, --cost-model, --without.
 ROWS = [("random", "none", "evolution,draft,descent,transfer"),
         ("evolution", "none", "draft,descent,transfer"),
         ("+ cost model", "fresh", "draft,descent,transfer"),
@@ -67,7 +67,7 @@ def run(args, counts):
         for row, (name, cost_model, without) in enumerate(ROWS):
             for seed in args.seeds:
                 log = args.out / f"{workload}.{row}.{seed}.db"
-                if not log.exists() and row >= 5:
+                if not log.exists() and "transfer" not in without:
                     shutil.copy(donors, log)
                 model = args.cost_model if cost_model == "shipped" else cost_model
                 tune(args, args.models / f"{workload}.onnx", log, args.trials, seed, model, without)

@@ -18,14 +18,14 @@ struct Feature {
 
 double lg(double x) { return std::log2(1 + std::max(0.0, x)); }
 
-// What no schedule of a direct algorithm can beat: arithmetic at the peak, or inputs and outputs moved once. Times are
-// told relative to it, so that equal numbers mean the same in small and in large tasks.
+// A measure of the task's size in seconds: its arithmetic at the peak, and every buffer of the unscheduled program
+// moved once at the speed of L2. Times are told relative to it, so that equal numbers mean the same in small and large
+// tasks.
 double floor_seconds(const Task& task) {
   const Target& t = task.target;
-  const double flops_per_s = t.ghz * 1e9 * t.fma_per_cycle * 2 * static_cast<double>(t.lanes(4)) * t.cores;
   double moved = 0;
   for (const loop::Buffer& b : task.func.buffers) moved += static_cast<double>(bytes({b.dtype, b.shape}));
-  return static_cast<double>(task.flops) / flops_per_s + moved / (t.l2_bytes_per_cycle * t.ghz * 1e9) + 1e-9;
+  return static_cast<double>(task.flops) / peak_flops(t, 4) + moved / (t.l2_bytes_per_cycle * t.ghz * 1e9) + 1e-9;
 }
 
 double arithmetic(const NestStore& n) { return n.adds + n.muls + 2 * n.fmas + n.divs + n.specials + n.selects; }
@@ -92,8 +92,8 @@ double unrolled_reduction(const NestStore& nest) {
   return product;
 }
 
-// The largest stride in bytes, over the loads and the three innermost loops that are no vector, which is a multiple of
-// a page: such loads share few sets of the caches and miss the TLB.
+// The longest of the four innermost loops, the vector aside, along which an access moves by whole pages: what lies so
+// shares few sets of the caches and misses the TLB. 0: none does.
 double page_strides(const NestStore& nest) {
   double worst = 0;
   const int v = nest.vector_loop();

@@ -63,9 +63,9 @@ class RecordStore {
   // Ok ones, fastest first.
   std::vector<Record> best(const std::string& task, const std::string& device, int n) const;
   i64 count() const;
-  // Cost-model quality per round and task facts (printed func, flops), as JSON text under a key: kept beside the
-  // records.
-  void put_note(const std::string& kind, const std::string& key, const std::string& json);
+  // What is no measurement (docs/LOG.md), kept beside the records: pairs of a key and JSON text. In one transaction;
+  // a key that is there already gets the new text.
+  void put_notes(const std::string& kind, const std::vector<std::pair<std::string, std::string>>& notes);
   std::vector<std::pair<std::string, std::string>> notes(const std::string& kind) const;
 
  private:

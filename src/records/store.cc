@@ -20,6 +20,7 @@ constexpr int kApplicationId = 0x6d63636c;  // "mccl", in the file's header: tel
 
 constexpr int kMaxRowBytes = 64 << 20;
 
+// Column `median` holds the time that counts (Result::best; older rows: the median, hence the name).
 constexpr const char* kCreate =
     "CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, device "
     "TEXT NOT NULL,"
@@ -47,6 +48,18 @@ struct RecordStore::Impl {
   ~Impl() { sqlite3_close_v2(db); }
 
   [[noreturn]] void failed(const char* what) const { mcc::failed(db, file, what); }
+
+  // All that `body` writes is on the disk when this returns, else none of it.
+  void transaction(const auto& body) const {
+    run("BEGIN IMMEDIATE", "cannot write the tuning log");
+    try {
+      body();
+      run("COMMIT", "cannot write the tuning log");
+    } catch (...) {
+      sqlite3_exec(db, "ROLLBACK", nullptr, nullptr, nullptr);
+      throw;
+    }
+  }
 
   void run(const char* sql, const char* what) const {
     if (sqlite3_exec(db, sql, nullptr, nullptr, nullptr) != SQLITE_OK) failed(what);
@@ -173,8 +186,7 @@ RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
 }
 
 void RecordStore::append(const std::vector<Record>& records) {
-  impl_->run("BEGIN IMMEDIATE", "cannot write the tuning log");
-  try {
+  impl_->transaction([&] {
     Statement insert(impl_->db,
                      "INSERT OR IGNORE INTO records (id, task, device, outcome, median, line) VALUES (?,?,?,?,?,?)",
                      impl_->file);
@@ -184,11 +196,7 @@ void RecordStore::append(const std::vector<Record>& records) {
       insert.step();
       insert.reset();
     }
-    impl_->run("COMMIT", "cannot write the tuning log");
-  } catch (...) {
-    sqlite3_exec(impl_->db, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
+  });
 }
 
 std::vector<Record> RecordStore::all() const {
@@ -213,10 +221,15 @@ std::vector<Record> RecordStore::best(const std::string& task, const std::string
 
 i64 RecordStore::count() const { return impl_->number("SELECT count(*) FROM records"); }
 
-void RecordStore::put_note(const std::string& kind, const std::string& key, const std::string& json) {
-  Statement insert(impl_->db, "INSERT OR REPLACE INTO notes (kind, key, json) VALUES (?,?,?)", impl_->file);
-  insert.bind(1, kind).bind(2, key).bind(3, json);
-  insert.step();
+void RecordStore::put_notes(const std::string& kind, const std::vector<std::pair<std::string, std::string>>& notes) {
+  impl_->transaction([&] {
+    Statement insert(impl_->db, "INSERT OR REPLACE INTO notes (kind, key, json) VALUES (?,?,?)", impl_->file);
+    for (const auto& [key, json] : notes) {
+      insert.bind(1, kind).bind(2, key).bind(3, json);
+      insert.step();
+      insert.reset();
+    }
+  });
 }
 
 std::vector<std::pair<std::string, std::string>> RecordStore::notes(const std::string& kind) const {

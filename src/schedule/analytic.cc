@@ -147,6 +147,10 @@ AnalyticTerms analytic_terms(const NestStore& nest, const Target& target) {
   return terms;
 }
 
+double peak_flops(const Target& target, i64 element_bytes) {
+  return target.ghz * 1e9 * target.fma_per_cycle * 2 * static_cast<double>(target.lanes(element_bytes)) * target.cores;
+}
+
 double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   double seconds = 0;
   bool parallel = false;

@@ -10,6 +10,9 @@ struct NestStore;
 
 constexpr i64 kColdBytes = 512 << 10;  // larger constants come from memory in each run of a whole model
 
+// Operations a second of all cores, a multiply-add counted as two.
+double peak_flops(const Target& target, i64 element_bytes);
+
 // What bounds one statement, in seconds of one core (memory: of the machine) over a whole run.
 struct AnalyticTerms {
   double core = 0;        // arithmetic, load and store issue, dependent accumulations

@@ -6,12 +6,16 @@
 
 namespace mcc {
 
-void put_task(RecordStore& log, const Task& task) {
-  const nlohmann::ordered_json json = {{"name", task.name},
-                                       {"strict", task.strict},
-                                       {"target", nlohmann::ordered_json::parse(to_json(task.target))},
-                                       {"func", loop::print(task.func)}};
-  log.put_note("task", task.key, json.dump());
+void put_tasks(RecordStore& log, const std::vector<Task>& tasks) {
+  std::vector<std::pair<std::string, std::string>> notes;
+  for (const Task& task : tasks) {
+    const nlohmann::ordered_json json = {{"name", task.name},
+                                         {"strict", task.strict},
+                                         {"target", nlohmann::ordered_json::parse(to_json(task.target))},
+                                         {"func", loop::print(task.func)}};
+    notes.emplace_back(task.key, json.dump());
+  }
+  log.put_notes("task", notes);
 }
 
 std::vector<Task> noted_tasks(const RecordStore& log) {

@@ -9,7 +9,7 @@
 
 namespace mcc {
 
-void put_task(RecordStore& log, const Task& task);
+void put_tasks(RecordStore& log, const std::vector<Task>& tasks);
 // Those that have the key they are kept under: a log from an mcc whose loop programs printed otherwise loses them.
 std::vector<Task> noted_tasks(const RecordStore& log);
 

@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "schedule/analytic.h"
+
 namespace mcc {
 namespace {
 
 constexpr double kTrustInPast = 0.3;  // weight of the last improvement against the optimistic outlook
 constexpr double kPeakShare = 0.9;    // no kernel gets beyond this share of the peak: one there has nothing to gain
-
-double peak_flops(const Target& target, i64 element_bytes) {
-  return target.ghz * 1e9 * target.fma_per_cycle * 2 * static_cast<double>(target.lanes(element_bytes)) * target.cores;
-}
 
 // Seconds of a run that the task's next batch is expected to save.
 double expected_gain(const TaskSearch& search, i64 batch) {

@@ -95,8 +95,8 @@ void Run::read_log(const std::vector<Task>& tasks) {
     auto& into = by_family[key.substr(0, key.find('\n'))];
     for (size_t i = 0; i < std::min<size_t>(2, list.size()); i++) into.push_back(list[i].second);
   }
+  put_tasks(log_, tasks);
   for (size_t i = 0; i < tasks.size(); i++) {
-    put_task(log_, tasks[i]);
     std::vector<Trace> seeds = by_family[family(tasks[i].name)];
     if (seeds.size() > kTransferred) seeds.resize(kTransferred);
     searches_.emplace_back(tasks[i], Rng(options_.seed).fork(hash64(tasks[i].key)), std::move(seeds), options_.parts);
@@ -176,7 +176,7 @@ void Run::note_quality(const std::vector<Proposal>& proposals, const std::vector
                                        {"pairs", quality_.pairs},
                                        {"pairwise_accuracy", quality_.pairwise_accuracy},
                                        {"recall", quality_.recall_at_k}};
-  log_.put_note("quality", fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json.dump());
+  log_.put_notes("quality", {{fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json.dump()}});
 }
 
 void Run::batch(size_t at, i64 size) {

@@ -121,9 +121,8 @@ TEST(RecordStore, TwoWritersWait) {
 
 TEST(RecordStore, Notes) {
   RecordStore store = RecordStore::in_memory();
-  store.put_note("quality", "1", "{\"a\":1}");
-  store.put_note("quality", "2", "{}");
-  store.put_note("quality", "1", "{\"a\":2}");
+  store.put_notes("quality", {{"1", "{\"a\":1}"}, {"2", "{}"}});
+  store.put_notes("quality", {{"1", "{\"a\":2}"}});
   EXPECT_EQ(store.notes("quality").size(), 2u);
   EXPECT_EQ(store.notes("other").size(), 0u);
 }
