@@ -1,7 +1,7 @@
-// Depthwise convolutions and pools: every channel (a column of the tile) is reduced by itself, from what one producer
-// pads. Rows of all channels lie a whole pixel apart, often a power of two of bytes, so that what a tile needs and what
-// it writes competes for a few places in the first cache. Hence blocks of channels: for each, some rows of the image
-// are padded into a small buffer of that width only and reduced from there.
+// Depthwise convolutions: every channel (a column of the tile) is reduced by itself, from what one producer pads. Rows
+// of all channels lie a whole pixel apart, often a power of two of bytes, so that what a tile needs and what it writes
+// competes for a few places in the first cache. Hence blocks of channels: for each, some rows of the image are padded
+// into a small buffer of that width only and reduced from there.
 #include <algorithm>
 
 #include "schedule/rules/rules.h"
@@ -51,11 +51,13 @@ std::string channel_producer(const Builder& b, const Stage& stage, const TileAxe
   const std::vector<std::string> producers = own_producers(b, stage.block);
   if (axes.row < 0 || axes.outer_row < 0 || producers.size() != 1 || reduction_axes(stage).empty()) return "";
   const int source = b.stage(producers[0]).store.buffer;
+  bool weighted = false;
   for (const Load& load : loads_of(b.state, stage)) {
+    weighted = weighted || load.constant_value();
     if (along(b.state, stage, load.access, axes.column) == Along::absent) return "";
     if (!load.constant_value() && (load.access.buffer != source || !moves_alone(stage, load, axes.column))) return "";
   }
-  return producers[0];
+  return weighted ? producers[0] : "";
 }
 
 RegisterTile channel_tile(const Builder& b, const Stage& stage, const TileAxes& axes, const std::string& producer,

@@ -105,7 +105,7 @@ std::vector<RegisterTile> register_tiles(const TileProblem& problem, const Targe
 // --- channels.cc
 // Stages without reduction that only this reduction reads.
 std::vector<std::string> own_producers(const Builder& b, const std::string& block);
-// The producer of a reduction whose columns share nothing else; "" if it is not of that kind.
+// The producer of a depthwise convolution's input; "" if it is not of that kind.
 std::string channel_producer(const Builder& b, const Stage& stage, const TileAxes& axes);
 // The tile for it: as many rows as leave registers for the window of inputs that neighbours share.
 RegisterTile channel_tile(const Builder& b, const Stage& stage, const TileAxes& axes, const std::string& producer,
