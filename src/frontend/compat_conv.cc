@@ -129,12 +129,13 @@ Outputs gemm(OnnxCall& call) {
 }
 
 constexpr std::string_view kConvAttrs = "auto_pad dilations group kernel_shape pads strides";
+constexpr std::string_view kPoolLimits = "no window wholly in the padding";
 constexpr OnnxOp kOps[] = {
     {"Conv", conv, kConvAttrs},
     {"ConvTranspose", conv_transpose, "auto_pad dilations group kernel_shape pads strides output_padding output_shape"},
-    {"MaxPool", pool, "auto_pad ceil_mode dilations kernel_shape pads storage_order strides"},
-    {"AveragePool", pool, "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides"},
-    {"LpPool", pool, "auto_pad ceil_mode dilations kernel_shape p pads strides"},
+    {"MaxPool", pool, "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", kPoolLimits},
+    {"AveragePool", pool, "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides", kPoolLimits},
+    {"LpPool", pool, "auto_pad ceil_mode dilations kernel_shape p pads strides", kPoolLimits},
     {"GlobalAveragePool", import_plain, ""},
     {"GlobalMaxPool", import_plain, ""},
     {"GlobalLpPool", import_plain, "p"},

@@ -44,6 +44,7 @@ PoolShape pool_shape(const Node& node, Types in) {
   Parts<i64> parts = split(is_channels_last(node), x);
   pool.window = read_window(node, x, pool.global ? parts.at : node.attrs.get_ints("kernel_shape"));
   pool.window.out = pool_extents(pool.window, node.attrs.get_int("ceil_mode", 0) != 0);
+  require_pixels_in_windows(pool.window);
   pool.batch = parts.batch;
   pool.channels = parts.channel;
   pool.count_pads = node.attrs.get_int("count_include_pad", 0) != 0;

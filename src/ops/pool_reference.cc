@@ -1,6 +1,5 @@
 // The reference of pools: for every output element, its taps inside the image one by one.
 #include <cmath>
-#include <limits>
 
 #include "ops/pool.h"
 
@@ -45,7 +44,7 @@ struct Plane {
   double get(i64 pixel) const { return x.get(first + pixel * step); }
 };
 
-// The pixel of the largest of the taps, -1 if all are in the padding; the first of equals; NaN wins.
+// The pixel of the largest of the taps, of which one at least is no padding; the first of equals; NaN wins.
 i64 largest(const Plane& plane, std::span<const i64> taps) {
   i64 best = -1;
   double value = 0;
@@ -78,11 +77,8 @@ double sum_of(const Plane& plane, std::span<const i64> taps) {
 void pool_max(const PoolShape& pool, const Plane& plane, std::span<const i64> taps, i64 plane_start, i64 to,
               std::span<Tensor> out) {
   i64 best = largest(plane, taps);
-  if (best >= 0)
-    copy_element(out[0], to, plane.x, plane.first + best * plane.step);
-  else
-    out[0].set(to, -std::numeric_limits<double>::infinity());
-  if (out.size() > 1) out[1].set_int(to, best < 0 ? 0 : plane_start + reported_pixel(pool, best));
+  copy_element(out[0], to, plane.x, plane.first + best * plane.step);
+  if (out.size() > 1) out[1].set_int(to, plane_start + reported_pixel(pool, best));
 }
 
 }  // namespace

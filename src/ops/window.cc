@@ -3,6 +3,8 @@
 // nest without conditions.
 #include "ops/window.h"
 
+#include <numeric>
+
 namespace mcc::ops {
 
 using loop::ExprOp;
@@ -59,6 +61,23 @@ void check_fits(const Window& w, size_t i) {
          w.in[i], w.begin[i], w.end[i]);
 }
 
+// Is there a window along axis i none of whose taps meets the image? Windows that start inside meet it, and so do those
+// that start before it and reach it, if its pixels are as many as those from tap to tap. Otherwise each of the latter
+// meets it when the first of its taps at or behind pixel 0 does; these come round after at most a dilation of windows.
+bool misses_image(const Window& w, size_t i) {
+  constexpr i64 kMostTried = i64{1} << 20;
+  const i64 d = w.dilations[i], step = w.strides[i], begin = w.begin[i], pixels = w.in[i];
+  if ((w.kernel[i] - 1) * d < begin || (w.out[i] - 1) * step - begin >= pixels) return true;
+  if (d <= pixels || begin == 0) return false;
+  const i64 before = std::min(ceil_div(begin, step), w.out[i]), tried = std::min(before, d / std::gcd(step, d));
+  if (tried > kMostTried) return true;
+  for (i64 o = 0; o < tried; o++) {
+    const i64 ahead = begin - o * step;  // pixels from the window's start to pixel 0
+    if (round_up(ahead, d) - ahead >= pixels) return true;
+  }
+  return false;
+}
+
 // The index of multi-dimensional position number `flat`.
 Shape unflatten(i64 flat, const Shape& extents) {
   Shape at(extents.size());
@@ -89,6 +108,13 @@ Shape pool_extents(const Window& w, bool ceil_mode) {
     if (overhangs && out[i] * w.strides[i] < w.in[i] + w.begin[i]) out[i]++;
   }
   return out;
+}
+
+void require_pixels_in_windows(const Window& w) {
+  for (size_t i = 0; i < w.rank(); i++)
+    if (misses_image(w, i))
+      fail("with pads {} and {}, a kernel of {} with dilation {} and stride {} lies wholly in the padding of {} pixels",
+           w.begin[i], w.end[i], w.kernel[i], w.dilations[i], w.strides[i], w.in[i]);
 }
 
 std::vector<i64> tap_table(const Window& w, bool transposed) {

@@ -54,6 +54,8 @@ Window read_window(const Node& node, const Shape& x, const Shape& kernel);
 Shape conv_extents(const Window& window);  // output extents, rounding down
 // A ceil_mode window may overhang, but never starts in the end padding.
 Shape pool_extents(const Window& window, bool ceil_mode);
+// Throws Error when some window would meet nothing but padding: a pool has no value to give there. `out` is filled.
+void require_pixels_in_windows(const Window& window);
 
 // For references. Entry p * taps + k is the flat input pixel that output pixel p meets with kernel element k, or -1 in
 // the padding.

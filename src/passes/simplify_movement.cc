@@ -83,15 +83,17 @@ bool never_negative(const Node* node) {
                   (node->op == "Clip" && node->attrs.get_float("min", -1) >= 0));
 }
 
-// May this window op take over the padding? It must not see the difference between the pad's value and its own.
+// May this window op take over the padding? It must not see the difference between the pad's value and its own, and a
+// pool must not come to lie wholly in its padding.
 bool can_pad(Rewriter& rw, const Node& node, const Node& pad, const std::vector<i64>& pads) {
   const double value = pad.attrs.get_float("value", 0);
   const size_t spatial = pads.size() / 2;
   if (node.op == "Conv") return value == 0;
   if (node.attrs.get_int("ceil_mode", 0) != 0 || node.out.size() != 1) return false;
-  const std::vector<i64> kernel = node.attrs.get_ints("kernel_shape");
+  const std::vector<i64> kernel = node.attrs.get_ints("kernel_shape"),
+                         dilations = node.attrs.get_ints("dilations", std::vector<i64>(spatial, 1));
   for (size_t d = 0; d < spatial; d++)
-    if (std::max(pads[d], pads[spatial + d]) >= kernel[d]) return false;
+    if (std::max(pads[d], pads[spatial + d]) >= kernel[d] || dilations[d] != 1) return false;
   const std::vector<i64> own = node.attrs.get_ints("pads", {});
   const bool unpadded = std::all_of(own.begin(), own.end(), [](i64 p) { return p == 0; });
   if (node.op == "AveragePool") return value == 0 && (unpadded || node.attrs.get_int("count_include_pad", 0) == 1);

@@ -103,6 +103,16 @@ std::string file_name_of(std::string_view tensor_name) {
   return out;
 }
 
+double port_bytes(const std::vector<ArtifactInfo::Port>& ports) {
+  double sum = 0;
+  for (const ArtifactInfo::Port& port : ports) sum += static_cast<double>(bytes(port.type));
+  return sum;
+}
+
+double run_bytes(const ArtifactInfo& info) {
+  return port_bytes(info.inputs) + port_bytes(info.outputs) + static_cast<double>(info.arena_bytes);
+}
+
 bool runs_in_process(const ArtifactInfo& info) { return info.emit == "so" && info.target.emulator.empty(); }
 
 OpenedModel::OpenedModel(const ArtifactInfo& info) {

@@ -28,6 +28,8 @@ class OpenedModel {
  private:
   void* handle_ = nullptr;
 };
+double port_bytes(const std::vector<ArtifactInfo::Port>& ports);
+double run_bytes(const ArtifactInfo& info);      // of inputs, outputs and arena
 bool runs_in_process(const ArtifactInfo& info);  // a shared object for this machine
 
 // The command line that runs the artifact as a program (its own when it is one, else one linked into `scratch`), under

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/process.h"
 #include "graph/npy.h"
 #include "tools/artifact.h"
@@ -204,6 +205,7 @@ int cmd_run(const Args& args) {
   check_input_names(a, info);
   if (a.threads > info.threads)
     fail("--threads={}: the artifact was compiled for {} (its arena has no room for more)", a.threads, info.threads);
+  require_memory(run_bytes(info), info.folder.string() + ": a run");
   const int threads = a.threads > 0 ? a.threads : info.threads;
   std::error_code error;
   if (!a.output.empty() && !fs::create_directories(a.output, error) && !fs::is_directory(a.output))

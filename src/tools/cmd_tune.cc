@@ -7,6 +7,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "base/memory.h"
 #include "base/text.h"
 #include "costmodel/forest.h"
 #include "measure/runner.h"
@@ -202,6 +203,8 @@ int cmd_tune(const Args& args) {
   const std::unique_ptr<CostModel> cost_model = make_cost_model(a);
   const std::unique_ptr<Runner> runner = make_runner(a, target);
   const bool local = runner->name() == "local";
+  if (local)
+    require_memory(flight.port_bytes + static_cast<double>(flight.sizes.arena_bytes), a.model.file + ": a run");
   check_out_dir(a.out);
   if (a.fresh) keep_aside(a.log);
   RecordStore log = RecordStore::open(a.log, RecordStore::Mode::read_write);

@@ -2,6 +2,7 @@
 // The error of an output is its largest absolute difference, relative to the output's largest magnitude.
 #include <nlohmann/json.hpp>
 
+#include "base/memory.h"
 #include "graph/npy.h"
 #include "ops/op_def.h"
 #include "tools/artifact.h"
@@ -36,6 +37,33 @@ Graph import_as_compiled(const VerifyArgs& args, const ArtifactInfo& info) {
            info.inputs[i].name, to_string(info.inputs[i].type));
   }
   return graph;
+}
+
+// The most bytes of values that the reference evaluation holds at a time, beside the inputs.
+double reference_bytes(const Graph& graph) {
+  std::vector<int> reads(graph.values.size(), 0);
+  std::vector<double> size;
+  for (const Value& value : graph.values) size.push_back(static_cast<double>(bytes(value.type)));
+  for (const ValueId v : graph.inputs) size[static_cast<size_t>(v)] = 0;
+  for (const Node& node : graph.nodes)
+    for (const ValueId v : node.in)
+      if (v != kNone) reads[static_cast<size_t>(v)]++;
+  for (const ValueId v : graph.outputs) reads[static_cast<size_t>(v)]++;
+  double held = 0, most = 0;
+  for (const Node& node : graph.nodes) {
+    for (const ValueId v : node.out)
+      if (v != kNone) held += size[static_cast<size_t>(v)];
+    most = std::max(most, held);
+    for (const ValueId v : node.in)
+      if (v != kNone && --reads[static_cast<size_t>(v)] == 0) held -= size[static_cast<size_t>(v)];
+  }
+  return most;
+}
+
+void require_memory_for(const ArtifactInfo& info, const Graph& graph) {
+  const double inputs = port_bytes(info.inputs), outputs = port_bytes(info.outputs);
+  require_memory(std::max(run_bytes(info), inputs + outputs + reference_bytes(graph)),
+                 info.folder.string() + ": comparing it with the reference");
 }
 
 bool report(const VerifyArgs& args, const std::vector<Tensor>& got, const std::vector<Tensor>& want,
@@ -84,6 +112,7 @@ int cmd_verify(const Args& args) {
   if (!parse_command_line(app, args)) return 0;
   const ArtifactInfo info = read_artifact(a.artifact);
   const Graph graph = import_as_compiled(a, info);
+  require_memory_for(info, graph);
   std::vector<Tensor> inputs;
   for (const ArtifactInfo::Port& port : info.inputs)
     inputs.push_back(random_input(port.type, port.name, port.number, a.seed));

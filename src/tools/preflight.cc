@@ -51,6 +51,10 @@ void size_up(Preflight& flight, const Plan& plan) {
   options.target = plan.target;
   options.strict = plan.strict;
   flight.sizes = artifact_sizes(*flight.model, options);
+  const Graph& graph = flight.model->graph;
+  for (const std::vector<ValueId>* ports : {&graph.inputs, &graph.outputs})
+    for (const ValueId v : *ports)
+      flight.port_bytes += static_cast<double>(bytes(graph.values[static_cast<size_t>(v)].type));
   flight.tuning_s = static_cast<double>(plan.trials) / pace(flight.tasks);
   if (plan.time_budget_s > 0) flight.tuning_s = std::min(flight.tuning_s, plan.time_budget_s);
 }
@@ -76,7 +80,8 @@ std::string text_of(const ModelPort& port) {
   return fmt::format("{}: {}[{}]", port.name, port.dtype, join(port.dims, ","));
 }
 
-std::string mib(i64 bytes) { return fmt::format("{:.2f} MiB", static_cast<double>(bytes) / (1 << 20)); }
+std::string mib(double bytes) { return fmt::format("{:.2f} MiB", bytes / (1 << 20)); }
+std::string mib(i64 bytes) { return mib(static_cast<double>(bytes)); }
 
 std::string amount(i64 count) {
   const auto n = static_cast<double>(count);
@@ -132,10 +137,12 @@ Preflight preflight(const ImportOptions& options, const Plan& plan) {
 }
 
 std::string summary(const Preflight& flight, const Plan& plan) {
-  return fmt::format("{}: {} kernels, {} tasks, {}multiply-adds, {} of weights, {} of arena; {} trials take about {}",
-                     plan.model, flight.model->calls.size(), flight.tasks.size(), amount(flight.multiply_adds),
-                     mib(flight.sizes.weight_bytes), mib(flight.sizes.arena_bytes), plan.trials,
-                     duration(flight.tuning_s));
+  return fmt::format(
+      "{}: {} kernels, {} tasks, {}multiply-adds, {} of weights, {} of arena, {} of inputs and outputs; {} trials take "
+      "about {}",
+      plan.model, flight.model->calls.size(), flight.tasks.size(), amount(flight.multiply_adds),
+      mib(flight.sizes.weight_bytes), mib(flight.sizes.arena_bytes), mib(flight.port_bytes), plan.trials,
+      duration(flight.tuning_s));
 }
 
 std::string report(const Preflight& flight, const Plan& plan) {

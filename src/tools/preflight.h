@@ -24,6 +24,7 @@ struct Preflight {
   std::optional<LoweredModel> model;
   std::vector<Task> tasks;
   Sizes sizes;
+  double port_bytes = 0;  // of inputs and outputs
   i64 multiply_adds = 0;  // of one run
   double tuning_s = 0;    // estimated
 

@@ -16,6 +16,8 @@ import subprocess
 import tempfile
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
 
 from faults import Checks, arguments, run, small_model, tree
 
@@ -241,6 +243,28 @@ def bad_artifacts(checks, args, folder, out):
                 run(args.bin / "mcc-verify", folder / "good.onnx", folder / name, limit=LIMIT_S))
 
 
+def too_large(checks, args, folder):
+    """Models that compile, and whose run takes more memory than any machine has: refused before any of it is taken."""
+    info = helper.make_tensor_value_info
+    huge, small = [1 << 41], [1]
+    nodes = {"input": (helper.make_node("ThresholdedRelu", ["x"], ["y"], alpha=2.0), huge, []),
+             "output": (helper.make_node("Expand", ["x", "shape"], ["y"]), small,
+                        [numpy_helper.from_array(np.array(huge), "shape")])}
+    for name, (node, shape, weights) in nodes.items():
+        graph = helper.make_graph([node], name, [info("x", TensorProto.FLOAT, shape)],
+                                  [info("y", TensorProto.FLOAT, huge)], weights)
+        model, out = folder / f"{name}.onnx", folder / name
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), str(model))
+        done = run(args.bin / "mcc-compile", model, "--target=host", "--quiet", "-o", out, limit=LIMIT_S)
+        checks.check(done.status == 0, f"compiling a huge {name}: {done}")
+        tune = ["--target=host", "--runner=local", "--trials=8", f"--log={folder / 'log.db'}", "-o", folder / "tuned"]
+        for tool, words in (("mcc-run", [out]), ("mcc-verify", [model, out]), ("mcc-tune", [model, *tune])):
+            done = run(args.bin / tool, *words, limit=LIMIT_S)
+            refused(checks, f"{tool}, huge {name}", done)
+            checks.check("GiB of memory, more than" in done.err, f"{tool}, huge {name}: {done}")
+    checks.check(not (folder / "log.db").exists(), "a model too large to be measured left a log")
+
+
 def mounted(folder, kib):
     done = subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(folder)], capture_output=True,
                           text=True)
@@ -312,7 +336,7 @@ def read_only_disk(checks, args, folder, disk):
 def main():
     args = arguments(__doc__.splitlines()[0])
     checks = Checks()
-    for part in (bad_models, bad_options, bad_logs, bad_places, bad_tensors, full_disks):
+    for part in (bad_models, bad_options, bad_logs, bad_places, bad_tensors, too_large, full_disks):
         with tempfile.TemporaryDirectory() as name:
             part(checks, args, pathlib.Path(name))
     checks.end()

@@ -9,7 +9,7 @@ ONNX's own node tests where they are installed, and the models given. Those that
 out. Mutant I of a seed S is always the same: --only=I shows it again.
 
     right     compiled, and the artifact computes what the reference does
-    refused   status 2, one line, nothing left behind
+    refused   status 2, one line, nothing left behind; by mcc-verify only when a run takes more memory than there is
     wrong     compiled, and the artifact computes something else
     crash     a signal; or an internal error, which says that mcc is wrong and not the model
     hang      the CPU time ran out
@@ -64,9 +64,14 @@ class Session:
                 return "right", done
             said_wrong = done.status == 1 and done.out.strip() == "wrong"
             kind = "wrong" if said_wrong else failed_outcome(done, left=False)
-            return ("other" if kind == "refused" else kind), done
+            return ("other" if kind == "refused" and not is_too_large(done) else kind), done
         finally:
             shutil.rmtree(out, ignore_errors=True)
+
+
+def is_too_large(done):
+    """Refused because this process may not take the memory of a run, before any of it was taken."""
+    return done.status == 2 and "GiB of memory, more than" in done.err
 
 
 def failed_outcome(done, left):
@@ -75,7 +80,7 @@ def failed_outcome(done, left):
         return "hang"
     if isinstance(done.status, int) and done.status < 0 or "internal error" in done.err or "Sanitizer" in done.err:
         return "crash"
-    if "memory" in done.err and len(lines) == 1:
+    if "memory" in done.err and len(lines) == 1 and not is_too_large(done):
         return "memory"
     good = done.status == 2 and len(lines) == 1 and 10 < len(lines[0]) < 2000 and not done.out and not left
     return "refused" if good else "other"

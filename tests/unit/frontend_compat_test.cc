@@ -12,12 +12,6 @@ const Node& only_node(const Graph& graph) {
   return graph.nodes.at(0);
 }
 
-OnnxModel model_of(int opset, const std::vector<std::string>& dims) {
-  OnnxModel model(opset);
-  model.input("x", dims).output("y");
-  return model;
-}
-
 Shape output_shape(const Graph& graph, size_t i = 0) {
   return graph.values[static_cast<size_t>(graph.outputs[i])].type.shape;
 }

@@ -12,16 +12,6 @@ namespace {
 using Ints = std::vector<i64>;
 using Doubles = std::vector<double>;
 
-OnnxModel model_of(const std::vector<std::string>& dims, int opset = 13) {
-  OnnxModel model(opset);
-  model.input("x", dims).output("y");
-  return model;
-}
-
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of<float>(DType::f32, std::move(shape), values);
-}
-
 std::vector<Tensor> run(const OnnxModel& model, const std::vector<Tensor>& inputs) {
   const Graph graph = model.import();
   verify(graph);
@@ -41,7 +31,7 @@ Doubles first(const Tensor& list, i64 count) {
 }
 
 TEST(Counted, NonZeroHasTheLargestShapeAndACompanion) {
-  OnnxModel model = model_of({"2", "3"});
+  OnnxModel model = model_of(13, {"2", "3"});
   model.node("NonZero", {"x"}, {"y"});
   const Graph graph = model.import();
   EXPECT_EQ(output_names(graph), (std::vector<std::string>{"y", "y:shape"}));
@@ -69,7 +59,7 @@ TEST(Counted, ConstantInputsFoldToTheExactLength) {
 }
 
 TEST(Counted, TheCountPassesThroughTransposeAndGather) {
-  OnnxModel model = model_of({"5"});
+  OnnxModel model = model_of(13, {"5"});
   model.node("NonZero", {"x"}, {"where"});
   model.node("Transpose", {"where"}, {"rows"});
   model.node("GatherND", {"x", "rows"}, {"y"});
@@ -81,7 +71,7 @@ TEST(Counted, TheCountPassesThroughTransposeAndGather) {
 TEST(Counted, ReductionsLookAtTheRealPartOnly) {
   for (const auto& [op, want] : std::vector<std::pair<std::string, double>>{
            {"ReduceSum", -7}, {"ReduceMean", -3.5}, {"ReduceMax", -3}, {"ReduceMin", -4}}) {
-    OnnxModel model = model_of({"5"});
+    OnnxModel model = model_of(13, {"5"});
     model.node("NonZero", {"x"}, {"where"});
     model.node("Transpose", {"where"}, {"rows"});
     model.node("GatherND", {"x", "rows"}, {"values"});
@@ -93,14 +83,14 @@ TEST(Counted, ReductionsLookAtTheRealPartOnly) {
 }
 
 TEST(Counted, ShapeGivesTheRealOne) {
-  OnnxModel model = model_of({"4"});
+  OnnxModel model = model_of(13, {"4"});
   model.node("NonZero", {"x"}, {"where"});
   model.node("Shape", {"where"}, {"y"});
   EXPECT_EQ(to_ints(run(model, {floats({4}, {1, 0, 1, 1})})[0]), (Ints{1, 3}));
 }
 
 TEST(Counted, CompressAlongAnAxis) {
-  OnnxModel model = model_of({"2", "3"});
+  OnnxModel model = model_of(13, {"2", "3"});
   model.input("keep", {"3"}, onnx::TensorProto::BOOL);
   set_int(model.node("Compress", {"x", "keep"}, {"y"}), "axis", 1);
   const std::vector<Tensor> out =
@@ -110,7 +100,7 @@ TEST(Counted, CompressAlongAnAxis) {
 }
 
 TEST(Counted, UniqueRows) {
-  OnnxModel model = model_of({"4", "2"});
+  OnnxModel model = model_of(13, {"4", "2"});
   model.output("first").output("inverse").output("counts");
   set_int(model.node("Unique", {"x"}, {"y", "first", "inverse", "counts"}), "axis", 0);
   const std::vector<Tensor> out = run(model, {floats({4, 2}, {3, 1, 1, 2, 3, 1, 1, 1})});
@@ -157,7 +147,7 @@ TEST(Counted, SuppressionAmongBoxesThatWereSelected) {
 }
 
 TEST(Counted, NegativeIndicesCountFromTheRealEnd) {
-  OnnxModel model = model_of({"5"});
+  OnnxModel model = model_of(13, {"5"});
   model.node("NonZero", {"x"}, {"where"});
   model.ints("last", {-1});
   set_int(model.node("Gather", {"where", "last"}, {"y"}), "axis", 1);
@@ -167,13 +157,13 @@ TEST(Counted, NegativeIndicesCountFromTheRealEnd) {
 }
 
 TEST(Counted, OperatorsWithoutARuleRefuse) {
-  OnnxModel model = model_of({"4"});
+  OnnxModel model = model_of(13, {"4"});
   model.ints("repeats", {1, 2}).node("NonZero", {"x"}, {"where"});
   model.node("Tile", {"where", "repeats"}, {"y"});
   EXPECT_NE(model.error().find("Tile node 'Tile_y': the length of input 0 depends on data (at most 4)"),
             std::string::npos)
       << model.error();
-  OnnxModel wrong = model_of({"4"});
+  OnnxModel wrong = model_of(13, {"4"});
   wrong.ints("others", {1, 2, 3, 4}).node("NonZero", {"x"}, {"where"});
   wrong.node("Add", {"where", "others"}, {"y"});
   EXPECT_NE(wrong.error().find("has the fixed length 4"), std::string::npos) << wrong.error();
@@ -181,7 +171,7 @@ TEST(Counted, OperatorsWithoutARuleRefuse) {
 
 // v = v + v while the sum of v is below 10, at most five times.
 OnnxModel early_exit() {
-  OnnxModel model = model_of({"2"});
+  OnnxModel model = model_of(13, {"2"});
   model.output("all").ints("trips", {5}).floats("limit", {}, {10});
   onnx::NodeProto& node = model.node("Loop", {"trips", "", "x"}, {"y", "all"});
   onnx::GraphProto& body = set_graph(node, "body");

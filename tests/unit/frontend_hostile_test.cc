@@ -14,20 +14,6 @@ void add_output(onnx::GraphProto& graph, const std::string& name) {
   OnnxModel::add_value(*graph.add_output(), name, {}, TensorProto::FLOAT);
 }
 
-onnx::GraphProto& add_body(onnx::NodeProto& node, const std::string& name) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::GRAPH);
-  return *attribute.mutable_g();
-}
-
-void add_int(onnx::NodeProto& node, const std::string& name, i64 value) {
-  onnx::AttributeProto& attribute = *node.add_attribute();
-  attribute.set_name(name);
-  attribute.set_type(onnx::AttributeProto::INT);
-  attribute.set_i(value);
-}
-
 void expect_refused(const OnnxModel& model, const std::string& why) {
   EXPECT_NE(model.error().find(why), std::string::npos) << model.error();
 }
@@ -36,8 +22,8 @@ TEST(Hostile, ScanOfNothingOverAHugeAxis) {
   OnnxModel model(17);
   model.input("x", {"1099511627776", "2"}).output("y");
   onnx::NodeProto& node = model.node("Scan", {"x"}, {"y"});
-  add_int(node, "num_scan_inputs", 1);
-  onnx::GraphProto& body = add_body(node, "body");
+  set_int(node, "num_scan_inputs", 1);
+  onnx::GraphProto& body = set_graph(node, "body");
   OnnxModel::add_value(*body.add_input(), "row", {}, TensorProto::FLOAT);
   add_output(body, "row");
   expect_refused(model, "nodes once loops and functions are unrolled");
@@ -48,7 +34,7 @@ TEST(Hostile, SubgraphOutputsWithoutAName) {
   model.input("x", {"2"}).input("c", {"1"}, TensorProto::BOOL).output("y");
   onnx::NodeProto& node = model.node("If", {"c"}, {"y"});
   for (const char* branch : {"then_branch", "else_branch"}) {
-    onnx::GraphProto& body = add_body(node, branch);
+    onnx::GraphProto& body = set_graph(node, branch);
     OnnxModel::add_node(body, "Relu", {"x"}, {"r"});
     add_output(body, "");
   }
@@ -69,7 +55,7 @@ TEST(Hostile, BlocksWhoseSquareOverflows) {
     for (const i64 size : {i64{0}, i64{-1}, i64{1} << 32, i64{1} << 62}) {
       OnnxModel model(13);
       model.input("x", {"1", "4", "4", "4"}).output("y");
-      add_int(model.node(op, {"x"}, {"y"}), "blocksize", size);
+      set_int(model.node(op, {"x"}, {"y"}), "blocksize", size);
       expect_refused(model, fmt::format("blocksize {} is not", size));
     }
   }
@@ -83,13 +69,8 @@ TEST(Hostile, TypesAndSizesThatDoNotFit) {
   OnnxModel pads(13);
   pads.input("x", {"1", "1", "4"}).output("y");
   onnx::NodeProto& pool = pads.node("MaxPool", {"x"}, {"y"});
-  for (const auto& [name, values] : {std::pair{"kernel_shape", std::vector<i64>{2}},
-                                     std::pair{"pads", std::vector<i64>{std::numeric_limits<i64>::max(), 0}}}) {
-    onnx::AttributeProto& attribute = *pool.add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INTS);
-    for (const i64 value : values) attribute.add_ints(value);
-  }
+  set_ints(pool, "kernel_shape", {2});
+  set_ints(pool, "pads", {std::numeric_limits<i64>::max(), 0});
   expect_refused(pads, "must not be larger than");
   OnnxModel arg(13);
   arg.input("x", {"2"}, TensorProto::BOOL).output("y").node("ArgMax", {"x"}, {"y"});
@@ -102,14 +83,14 @@ TEST(Hostile, TypesAndSizesThatDoNotFit) {
   expect_refused(gather, "axis 0 is empty");
   OnnxModel tuples(13);
   tuples.input("x", {"2"}).ints("i", {1}).output("y");
-  add_int(tuples.node("GatherND", {"x", "i"}, {"y"}), "batch_dims", std::numeric_limits<i64>::max());
+  set_int(tuples.node("GatherND", {"x", "i"}, {"y"}), "batch_dims", std::numeric_limits<i64>::max());
   expect_refused(tuples, "do not fit 2");
   OnnxModel lstm(14);
   lstm.input("x", {"1", "1", "1"})
       .floats("w", {1, 4, 1}, {1, 1, 1, 1})
       .floats("r", {1, 4, 1}, {1, 1, 1, 1})
       .output("y");
-  add_int(lstm.node("LSTM", {"x", "w", "r"}, {"y"}), "hidden_size", i64{1} << 62);
+  set_int(lstm.node("LSTM", {"x", "w", "r"}, {"y"}), "hidden_size", i64{1} << 62);
   expect_refused(lstm, "hidden_size 4611686018427387904 does not fit R");
 }
 
@@ -141,8 +122,19 @@ TEST(Hostile, ManyLargeConstants) {
 TEST(Hostile, AttributesOfAnotherType) {
   OnnxModel model(13);
   model.ints("size", {2}).output("y");
-  add_int(model.node("ConstantOfShape", {"size"}, {"y"}), "value", 1);
+  set_int(model.node("ConstantOfShape", {"size"}, {"y"}), "value", 1);
   expect_refused(model, "attribute 'value' is not a tensor");
+}
+
+TEST(Hostile, PoolsWhollyInTheirPadding) {
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"}) {
+    OnnxModel model(19);
+    model.input("x", {"1", "2", "6", "5"}).output("y");
+    onnx::NodeProto& pool = model.node(op, {"x"}, {"y"});
+    set_ints(pool, "kernel_shape", {2, 3});
+    set_ints(pool, "pads", {64, 1, 0, 1});
+    expect_refused(model, "wholly in the padding of 6 pixels");
+  }
 }
 
 // Extreme values that mean something.
@@ -153,7 +145,7 @@ TEST(Hostile, DiagonalsFarOutside) {
       model.input("x", {"2", "3"}).output("y");
       onnx::NodeProto& node = model.node(op, {"x"}, {"y"});
       if (op == std::string("EyeLike"))
-        add_int(node, "k", k);
+        set_int(node, "k", k);
       else
         node.add_input("k"), model.ints("k", {k});
       EXPECT_EQ(model.error(), "");

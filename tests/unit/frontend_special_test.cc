@@ -15,16 +15,6 @@ namespace {
 using Ints = std::vector<i64>;
 using Doubles = std::vector<double>;
 
-OnnxModel model_of(const std::vector<std::string>& dims, int opset = 17) {
-  OnnxModel model(opset);
-  model.input("x", dims).output("y");
-  return model;
-}
-
-Tensor floats(Shape shape, const std::vector<float>& values) {
-  return Tensor::of<float>(DType::f32, std::move(shape), values);
-}
-
 Tensor run(const OnnxModel& model, const std::vector<Tensor>& inputs) {
   const Graph graph = model.import();
   verify(graph);
@@ -32,7 +22,7 @@ Tensor run(const OnnxModel& model, const std::vector<Tensor>& inputs) {
 }
 
 TEST(Sequences, SplitEraseInsertAndConcat) {
-  OnnxModel model = model_of({"4"});
+  OnnxModel model = model_of(17, {"4"});
   model.ints("zero", {0}).ints("sizes", {1, 2, 1});
   model.node("SplitToSequence", {"x", "sizes"}, {"parts"});
   model.node("SequenceAt", {"parts", "zero"}, {"head"});
@@ -43,13 +33,13 @@ TEST(Sequences, SplitEraseInsertAndConcat) {
 }
 
 TEST(Sequences, StackAndRefusals) {
-  OnnxModel model = model_of({"2"});
+  OnnxModel model = model_of(17, {"2"});
   model.node("SequenceConstruct", {"x", "x"}, {"pair"});
   onnx::NodeProto& stack = model.node("ConcatFromSequence", {"pair"}, {"y"});
   set_int(stack, "axis", -1);
   set_int(stack, "new_axis", 1);
   EXPECT_EQ(to_doubles(run(model, {floats({2}, {1, 2})})), (Doubles{1, 1, 2, 2}));
-  OnnxModel whole = model_of({"2"}), computed = model_of({"2"});
+  OnnxModel whole = model_of(17, {"2"}), computed = model_of(17, {"2"});
   whole.node("SequenceConstruct", {"x"}, {"y"});
   EXPECT_NE(whole.error().find("output 'y' is a sequence"), std::string::npos) << whole.error();
   computed.node("SequenceConstruct", {"x"}, {"one"});
@@ -58,7 +48,7 @@ TEST(Sequences, StackAndRefusals) {
 }
 
 TEST(Sequences, OptionalsAreKnown) {
-  OnnxModel model = model_of({"2"});
+  OnnxModel model = model_of(17, {"2"});
   model.node("Optional", {"x"}, {"maybe"});
   model.node("OptionalHasElement", {"maybe"}, {"has"});
   model.node("OptionalGetElement", {"maybe"}, {"element"});
@@ -69,7 +59,7 @@ TEST(Sequences, OptionalsAreKnown) {
 TEST(Signals, FourierTransformsByDefinition) {
   const std::vector<float> samples = {1, 2, -1, 0.5f, 3};
   for (const i64 onesided : {0, 1}) {
-    OnnxModel model = model_of({"1", "5", "1"});
+    OnnxModel model = model_of(17, {"1", "5", "1"});
     set_int(model.node("DFT", {"x"}, {"y"}), "onesided", onesided);
     const Tensor y = run(model, {floats({1, 5, 1}, samples)});
     ASSERT_EQ(y.type.shape, (Shape{1, onesided ? 3 : 5, 2}));
@@ -86,7 +76,7 @@ TEST(Signals, FourierTransformsByDefinition) {
 }
 
 TEST(Signals, TheInverseGivesTheSignalBack) {
-  OnnxModel model = model_of({"2", "6", "2"});
+  OnnxModel model = model_of(17, {"2", "6", "2"});
   model.node("DFT", {"x"}, {"there"});
   set_int(model.node("DFT", {"there"}, {"y"}), "inverse", 1);
   Tensor x({DType::f32, {2, 6, 2}});
@@ -95,13 +85,13 @@ TEST(Signals, TheInverseGivesTheSignalBack) {
 }
 
 TEST(Images, ColumnsAddUpWhereTheyOverlap) {
-  OnnxModel model = model_of({"1", "2", "3"}, 18);
+  OnnxModel model = model_of(18, {"1", "2", "3"});
   model.ints("image", {4}).ints("block", {2}).node("Col2Im", {"x", "image", "block"}, {"y"});
   EXPECT_EQ(to_doubles(run(model, {floats({1, 2, 3}, {1, 2, 3, 10, 20, 30})})), (Doubles{1, 12, 23, 30}));
 }
 
 TEST(Images, TheIdentityGridSamplesTheImageItself) {
-  OnnxModel model = model_of({"1", "1", "2", "3"}, 20);
+  OnnxModel model = model_of(20, {"1", "1", "2", "3"});
   model.floats("theta", {1, 2, 3}, {1, 0, 0, 0, 1, 0}).ints("size", {1, 1, 2, 3});
   model.node("AffineGrid", {"theta", "size"}, {"grid"});
   model.node("GridSample", {"x", "grid"}, {"y"});
@@ -110,7 +100,7 @@ TEST(Images, TheIdentityGridSamplesTheImageItself) {
 }
 
 TEST(Images, AntialiasAveragesAllPixels) {
-  OnnxModel model = model_of({"1", "1", "1", "4"}, 18);
+  OnnxModel model = model_of(18, {"1", "1", "1", "4"});
   model.floats("scales", {4}, {1, 1, 1, 0.5f});
   onnx::NodeProto& node = model.node("Resize", {"x", "", "scales"}, {"y"});
   set_int(node, "antialias", 1);
@@ -124,7 +114,7 @@ TEST(Images, AntialiasAveragesAllPixels) {
 }
 
 TEST(Images, DeformedByNothingIsAConvolution) {
-  OnnxModel model = model_of({"2", "4", "4", "5"}, 19), plain = model_of({"2", "4", "4", "5"}, 19);
+  OnnxModel model = model_of(19, {"2", "4", "4", "5"}), plain = model_of(19, {"2", "4", "4", "5"});
   std::vector<float> weights;
   for (int i = 0; i < 6 * 2 * 2 * 3; i++) weights.push_back(static_cast<float>(i * 7 % 11) - 5);
   for (OnnxModel* m : {&model, &plain}) m->floats("w", {6, 2, 2, 3}, weights).floats("b", {6}, {1, 2, 3, 4, 5, 6});
@@ -138,14 +128,14 @@ TEST(Images, DeformedByNothingIsAConvolution) {
 }
 
 TEST(Images, CenterCropAndPad) {
-  OnnxModel model = model_of({"5", "2"}, 18);
+  OnnxModel model = model_of(18, {"5", "2"});
   model.ints("shape", {3, 4}).node("CenterCropPad", {"x", "shape"}, {"y"});
   EXPECT_EQ(to_doubles(run(model, {floats({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})})),
             (Doubles{0, 3, 4, 0, 0, 5, 6, 0, 0, 7, 8, 0}));
 }
 
 TEST(Random, NumbersAreDrawnOnceAndDifferByNodeAndSeed) {
-  OnnxModel model = model_of({"1000"});
+  OnnxModel model = model_of(17, {"1000"});
   model.output("z");
   for (const char* name : {"y", "z"}) {
     onnx::NodeProto& node = model.node("RandomUniformLike", {"x"}, {std::string("u") + name});
@@ -166,7 +156,7 @@ TEST(Random, NumbersAreDrawnOnceAndDifferByNodeAndSeed) {
 }
 
 TEST(Random, NormalNumbersHaveTheirMeanAndDeviation) {
-  OnnxModel model = model_of({"1"});
+  OnnxModel model = model_of(17, {"1"});
   onnx::NodeProto& node = model.node("RandomNormal", {}, {"n"});
   set_ints(node, "shape", {4000});
   set_float(node, "mean", 2);

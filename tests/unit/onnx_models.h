@@ -85,6 +85,17 @@ struct OnnxModel {
   }
 };
 
+// With one input x of these dimensions and one output y.
+inline OnnxModel model_of(int opset, const std::vector<std::string>& dims) {
+  OnnxModel model(opset);
+  model.input("x", dims).output("y");
+  return model;
+}
+
+inline Tensor floats(Shape shape, const std::vector<float>& values) {
+  return Tensor::of<float>(DType::f32, std::move(shape), values);
+}
+
 inline onnx::AttributeProto& attribute(onnx::NodeProto& node, const std::string& name) {
   onnx::AttributeProto& added = *node.add_attribute();
   added.set_name(name);

@@ -136,6 +136,17 @@ TEST(SimplifyAlgebra, WindowsTakeOverPadding) {
             "Conv Relu MaxPool");
 }
 
+TEST(SimplifyAlgebra, PoolsTakeOverNoPaddingThatTheyWouldLieIn) {
+  EXPECT_EQ(simplified(R"(graph {
+    input %x: f32[1,1,2]
+    %a: f32[1,1,2] = Relu(%x)
+    %b: f32[1,1,4] = Pad(%a) {mode="constant", pads=[0,0,1,0,0,1], value=0.0}
+    %c: f32[1,1,1] = MaxPool(%b) {dilations=[3], kernel_shape=[2], pads=[0,0], strides=[1]}
+    output %c
+  })"),
+            "Relu Pad MaxPool");
+}
+
 TEST(SimplifyAlgebra, ProductsReadTransposedOperands) {
   EXPECT_EQ(simplified(R"(graph {
     input %x: f32[2,3,4]
