@@ -4,6 +4,8 @@
 // improve it. The result
 // is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain loops,
 // which always apply.
+#include <algorithm>
+
 #include "loop/ir.h"
 #include "schedule/analytic.h"
 #include "schedule/sketches.h"
@@ -72,32 +74,37 @@ Scored first_legal(const Task& task, const Sketch& sketch, std::vector<int>& cho
   return {};
 }
 
-}  // namespace
-
-std::vector<Expected> expected_traces(const Task& task) {
+std::vector<Expected> expected(const Task& task, bool searched_too) {
   std::vector<Expected> all;
   for (schedule::PreferredSketch& preferred : schedule::preferred_sketches(task)) {
-    if (preferred.fallback && !all.empty()) break;
+    const bool searched = preferred.role == schedule::Role::searched;
+    if (searched && !searched_too) continue;
+    if (preferred.role == schedule::Role::fallback &&
+        std::any_of(all.begin(), all.end(), [](const Expected& e) { return !e.only_searched; }))
+      break;
     const Scored start = first_legal(task, preferred.sketch, preferred.choices);
     if (!start.legal) continue;
     const double seconds = descend(task, preferred, preferred.choices, start.seconds);
     Trace trace = resolve(preferred.sketch, {0, preferred.choices});
     const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func || !loop::verify(*applied.func).empty()) continue;
-    all.push_back({preferred.sketch.rules, std::move(trace), seconds});
+    all.push_back({preferred.sketch.rules, std::move(trace), seconds, searched});
   }
   return all;
 }
 
+}  // namespace
+
+std::vector<Expected> expected_traces(const Task& task) { return expected(task, true); }
+
 Trace default_trace(const std::vector<Expected>& expected) {
-  if (expected.empty()) return {};
-  size_t best = 0;
-  for (size_t i = 1; i < expected.size(); i++) {
-    if (expected[i].seconds < expected[best].seconds * kWorthAnotherAlgorithm) best = i;
+  const Expected* best = nullptr;
+  for (const Expected& e : expected) {
+    if (!e.only_searched && (best == nullptr || e.seconds < best->seconds * kWorthAnotherAlgorithm)) best = &e;
   }
-  return expected[best].trace;
+  return best == nullptr ? Trace{} : best->trace;
 }
 
-Trace default_trace(const Task& task) { return default_trace(expected_traces(task)); }
+Trace default_trace(const Task& task) { return default_trace(expected(task, false)); }
 
 }  // namespace mcc

@@ -14,12 +14,14 @@ struct Variant {
   const char* name;
   bool pack;
   i64 winograd;
-  bool fallback;
+  bool reduction_blocks = false;
+  Role role = Role::usual;
 };
-constexpr Variant kVariants[] = {{"tile", true, 0, false},
-                                 {"winograd 4", true, 4, false},
-                                 {"winograd 2", true, 2, false},
-                                 {"tile, nothing packed", false, 0, true}};
+constexpr Variant kVariants[] = {{"tile", true, 0},
+                                 {"winograd 4", true, 4},
+                                 {"winograd 2", true, 2},
+                                 {"tile, reduction in blocks", true, 0, true, Role::searched},
+                                 {"tile, nothing packed", false, 0, false, Role::fallback}};
 
 void schedule_reduction(Builder& b, const std::string& block) {
   if (b.winograd > 0 && rule_winograd(b, block)) return;
@@ -36,6 +38,7 @@ Builder run_rules(const Task& task, const Variant& variant) {
   b.target = task.target;
   b.pack = variant.pack;
   b.winograd = variant.winograd;
+  b.reduction_blocks = variant.reduction_blocks;
   rule_inline(b);
   for (size_t i = 0; i < b.state.stages.size();
        i++) {  // steps insert stages around the present one; done tells which are finished
@@ -76,9 +79,9 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&
              resolve(other.sketch, {0, other.choices}) == resolve(b.sketch, {0, b.preferred});
     });
-    if (!known) all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled), variant.fallback});
+    if (!known) all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled), variant.role});
   }
-  all.push_back({{"plain", {}, {}}, {}, {}, true});
+  all.push_back({{"plain", {}, {}}, {}, {}, Role::fallback});
   return all;
 }
 

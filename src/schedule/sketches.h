@@ -4,11 +4,17 @@
 
 namespace mcc::schedule {
 
+enum class Role : u8 {
+  usual,     // may become the default
+  searched,  // only a search tries it: the analytic model is no judge of it
+  fallback   // never better than those before it, unless none of them applies
+};
+
 struct PreferredSketch {
   Sketch sketch;
   std::vector<int> choices;
   std::vector<bool> settled;  // knobs whose choice is not for the analytic model to change
-  bool fallback = false;      // never better than those before it, unless none of them applies
+  Role role = Role::usual;
 };
 std::vector<PreferredSketch> preferred_sketches(const Task& task);  // best expected first; the last one has no steps
 

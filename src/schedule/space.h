@@ -59,6 +59,7 @@ struct Expected {
   std::string rules;
   Trace trace;
   double seconds = 0;
+  bool only_searched = false;  // never the default
 };
 std::vector<Expected> expected_traces(const Task& task);
 

@@ -120,6 +120,23 @@ TEST(Sketches, DepthwiseIsPaddedForABlockOfChannels) {
   }
 }
 
+TEST(Sketches, LongReductionsComeInBlocksToo) {
+  Target target = avx2();
+  target.l2_bytes = 64 << 10;
+  const Task task = make_task(matmul(40, 40, 640, true, false, false), target, 1);
+  const std::vector<Sketch> space = sketches(task);
+  const auto blocks =
+      std::find_if(space.begin(), space.end(), [](const Sketch& s) { return s.rules == "tile, reduction in blocks"; });
+  ASSERT_NE(blocks, space.end());
+  Rng rng(1);
+  const std::vector<Sketch> only{*blocks};
+  i64 legal = 0;
+  for (int i = 0; i < 30; i++) legal += expect_same(task.func, resolve(*blocks, random_candidate(only, rng)), 1, false);
+  EXPECT_GT(legal, 15);
+  const Trace usual = default_trace(task);
+  EXPECT_EQ(find_candidate(only, usual), std::nullopt) << "only a search tries them";
+}
+
 TEST(Steps, RegistersHaveTheLanesInnermost) {
   const Trace trace = parse_trace(
       "inline bias; split relu rx [8]; split relu rc [2]; reorder relu ry rc.0 rx.0 rc.1 rx.1; mark relu rc.1 unroll; "

@@ -18,9 +18,10 @@ struct Builder {
   std::vector<bool> settled;   // for each knob: the rule knows better than the analytic model
   State state;
   Target target;
-  bool pack = true;            // constants may be packed
-  i64 winograd = 0;            // outputs along an edge of Winograd's tiles; 0: direct convolutions
-  std::set<std::string> done;  // blocks that have their schedule
+  bool pack = true;               // constants may be packed
+  bool reduction_blocks = false;  // long reductions are made in blocks
+  i64 winograd = 0;               // outputs along an edge of Winograd's tiles; 0: direct convolutions
+  std::set<std::string> done;     // blocks that have their schedule
 
   const Stage& stage(const std::string& block) const;
   // Adds steps that every candidate has. MCC_CHECKs that they are legal.

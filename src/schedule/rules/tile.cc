@@ -13,6 +13,9 @@ namespace mcc::schedule {
 
 namespace {
 
+constexpr i64 kLongReduction = 512;  // elements, to be made in blocks
+constexpr i64 kRowTiles = 4;         // that share what a block reads
+
 struct Tile {
   std::string block;  // the reduction
   Host host;
@@ -23,6 +26,7 @@ struct Tile {
   std::string blocked;                 // the host's loop that is cut into cache blocks
   std::string by_channels;             // the producer to make for a block of columns at a time (channels.cc)
   RegisterTile preferred;
+  bool in_blocks = false;  // the reduction is made in blocks, each for all rows of a column tile
 };
 
 std::string host_loop(const Tile& t, int axis) { return axis < 0 ? "" : t.host.loop_of[static_cast<size_t>(axis)]; }
@@ -33,6 +37,15 @@ std::vector<i64> block_sizes(i64 count, i64 most) {
   for (i64 s = 1; s < count && s <= most; s *= 2) sizes.push_back(s);
   if (count <= most || sizes.empty()) sizes.push_back(std::max<i64>(1, count));
   return sizes;
+}
+
+// What a column tile reads all along a long reduction takes much of the second cache, and many row tiles read it.
+bool worth_blocks(const Builder& b, const Tile& t, const Stage& stage) {
+  const std::vector<int> reduced = reduction_axes(stage);
+  if (t.axes.row < 0 || reduced.empty() || axis_of(stage, reduced.back()).extent < kLongReduction) return false;
+  const i64 row_tiles = outputs(stage) / (axis_of(stage, t.axes.column).extent * t.preferred.rows);
+  const i64 panel = reduction_points(stage) * t.preferred.vectors * b.target.vector_bytes;
+  return row_tiles >= kRowTiles && panel > b.target.l2_bytes / 4;
 }
 
 void choose_register_tile(Builder& b, Tile& t) {
@@ -51,6 +64,7 @@ void choose_register_tile(Builder& b, Tile& t) {
   }
   std::vector<RegisterTile> tiles = register_tiles(p, b.target, t.lanes);
   t.preferred = t.by_channels.empty() ? tiles[0] : channel_tile(b, stage, t.axes, t.by_channels, tiles);
+  t.in_blocks = b.reduction_blocks && worth_blocks(b, t, stage);
   const auto code = [](const RegisterTile& r) { return r.rows2 * 10000 + r.rows * 100 + r.vectors; };
   std::sort(tiles.begin(), tiles.end(), [&](const auto& x, const auto& y) { return code(x) < code(y); });
   std::vector<i64> options;
@@ -63,12 +77,18 @@ void choose_register_tile(Builder& b, Tile& t) {
     if (!t.row.empty()) steps.push_back(split_step(t.host.block, t.row, {r.rows}));
     if (t.two_rows) steps.push_back(split_step(t.host.block, t.outer_row, {r.rows2}));
     steps.push_back(split_step(t.host.block, t.column, {r.vectors * t.lanes}));
+    if (t.in_blocks) {
+      steps.push_back(split_step(t.block, axis_of(stage, t.axes.row).name, {r.rows}));
+      if (t.two_rows) steps.push_back(split_step(t.block, axis_of(stage, t.axes.outer_row).name, {r.rows2}));
+      steps.push_back(split_step(t.block, axis_of(stage, t.axes.column).name, {r.vectors * t.lanes}));
+    }
     for (Step& pack : pack_steps(b, stage, t.axes, r.vectors * t.lanes, r.rows, t.two_rows ? r.rows2 : 1))
       steps.push_back(std::move(pack));
     alternatives.push_back(std::move(steps));
   }
   b.choice(t.block + " register tile", options, alternatives, best, true);
   b.fixed({split_step(t.host.block, t.column + ".1", {t.lanes})});
+  if (t.in_blocks) b.fixed({split_step(t.block, axis_of(stage, t.axes.column).name + ".1", {t.lanes})});
 }
 
 // Loop counts at the preferred register tile.
@@ -195,25 +215,67 @@ void choose_order(Builder& b, Tile& t) {
   b.fixed(std::move(marks));
 }
 
-// The reduction's own loops: (reduction axes, the last one unrolled in part), then the register tile.
-void choose_reduction_unroll(Builder& b, const Tile& t) {
-  const Stage stage = b.stage(t.block);
-  const std::string column = axis_of(stage, t.axes.column).name;
-  std::vector<std::string> first, reduction, tile;
+// The reduction's own loops. Those over register tiles are there only where it is made in blocks.
+struct ReductionLoops {
+  std::vector<std::string> first, tiles, reduction, tile;  // other axes, over register tiles, reduced axes, in the tile
+};
+
+ReductionLoops reduction_loops(const Stage& stage, const Tile& t) {
+  ReductionLoops loops;
   for (const LoopSpec& loop : stage.loops) {
     if (loop.axis == t.axes.column || loop.axis == t.axes.row || (t.two_rows && loop.axis == t.axes.outer_row))
       continue;
-    (axis_of(stage, loop.axis).reduction && axis_of(stage, loop.axis).extent > 1 ? reduction : first)
-        .push_back(loop.name);
+    const Axis& axis = axis_of(stage, loop.axis);
+    (axis.reduction && axis.extent > 1 ? loops.reduction : loops.first).push_back(loop.name);
   }
-  if (t.two_rows) tile.push_back(axis_of(stage, t.axes.outer_row).name);
-  if (t.axes.row >= 0) tile.push_back(axis_of(stage, t.axes.row).name);
-  std::vector<Step> marks{split_step(t.block, column, {t.lanes}), mark_step(t.block, column + ".0", "unroll"),
-                          mark_step(t.block, column + ".1", "vectorize")};
-  for (const std::string& loop : tile) marks.push_back(mark_step(t.block, loop, "unroll"));
-  tile.insert(tile.end(), {column + ".0", column + ".1"});
+  for (const int axis : {t.two_rows ? t.axes.outer_row : -1, t.axes.row, t.axes.column}) {
+    if (axis < 0) continue;
+    const std::string name = axis_of(stage, axis).name;
+    if (t.in_blocks) loops.tiles.push_back(name + ".0");
+    loops.tile.push_back(t.in_blocks ? name + ".1" : name);
+  }
+  const std::string column = loops.tile.back();
+  loops.tile.back() = column + ".0";
+  loops.tile.push_back(column + ".1");
+  return loops;
+}
+
+// All rows of a column tile take part in one block of the reduction before the next, so that what the columns read
+// stays in a near cache; the sums wait in memory meanwhile. A step of the last axis is `step` elements.
+void choose_reduction_blocks(Builder& b, const Tile& t, const ReductionLoops& loops, i64 step) {
+  const std::string last = loops.reduction.back();
+  std::vector<std::string> outside(loops.reduction.begin(), loops.reduction.end() - 1);
+  outside.push_back(last + ".0.0");
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  for (const i64 block : {32, 64, 128}) {
+    options.push_back(block * step);
+    alternatives.push_back(
+        {split_step(t.block, last + ".0", {block}),
+         step_of(StepKind::reorder, t.block,
+                 in_order({outside, loops.first, loops.tiles, {last + ".0.1", last + ".1"}, loops.tile}))});
+  }
+  b.choice(t.block + " reduction blocks", options, alternatives, 1);
+  b.fixed({step_of(StepKind::compute_at, t.block, {t.host.block, t.column + ".0.1"}),
+           step_of(StepKind::scope, t.block, {"local"})});
+}
+
+// The last axis of the reduction is unrolled in part, or the last two whole.
+void choose_reduction_unroll(Builder& b, const Tile& t) {
+  const Stage stage = b.stage(t.block);
+  const ReductionLoops loops = reduction_loops(stage, t);
+  const std::vector<std::string>& reduction = loops.reduction;
+  const auto order = [&](const std::vector<std::string>& reduced) {
+    return step_of(StepKind::reorder, t.block, in_order({loops.first, loops.tiles, reduced, loops.tile}));
+  };
+  std::vector<Step> marks;
+  if (!t.in_blocks) marks.push_back(split_step(t.block, axis_of(stage, t.axes.column).name, {t.lanes}));
+  const size_t vector = loops.tile.size() - 1;
+  marks.push_back(mark_step(t.block, loops.tile[vector - 1], "unroll"));
+  marks.push_back(mark_step(t.block, loops.tile[vector], "vectorize"));
+  for (size_t i = 0; i + 1 < vector; i++) marks.push_back(mark_step(t.block, loops.tile[i], "unroll"));
   b.fixed(std::move(marks));
-  if (reduction.empty()) return b.fixed({step_of(StepKind::reorder, t.block, in_order({first, tile}))});
+  if (reduction.empty()) return b.fixed({order({})});
 
   const auto extent_of = [&](const std::string& loop) {
     return axis_of(stage, stage.loops[static_cast<size_t>(find_loop(stage, loop))].axis).extent;
@@ -223,10 +285,10 @@ void choose_reduction_unroll(Builder& b, const Tile& t) {
   std::vector<i64> options;
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
-  const auto add = [&](i64 unroll, std::vector<Step> steps, std::vector<std::string> loops, bool good) {
+  const auto add = [&](i64 unroll, std::vector<Step> steps, const std::vector<std::string>& reduced, bool good) {
     if (good) best = static_cast<int>(options.size());
     options.push_back(unroll);
-    steps.push_back(step_of(StepKind::reorder, t.block, in_order({first, loops, tile})));
+    steps.push_back(order(reduced));
     alternatives.push_back(std::move(steps));
   };
   std::vector<std::string> parts(reduction.begin(), reduction.end() - 1);
@@ -244,7 +306,9 @@ void choose_reduction_unroll(Builder& b, const Tile& t) {
           both * accumulators <= 256);
     }
   }
+  const i64 unrolled = options[static_cast<size_t>(best)];
   b.choice(t.block + " unrolled reduction", options, alternatives, best, true);
+  if (t.in_blocks) choose_reduction_blocks(b, t, loops, unrolled);
 }
 
 void place_producers(Builder& b, const Tile& t) {
