@@ -4,8 +4,8 @@
 # Writes OUT_DIR/NAME.txt (table), NAME.json and NAME.svg for
 #   networks   the zoo, untuned, one and two threads        ops       single layers, each kernel against the machine's limits
 #   trained    trained models, if scripts/fetch_models.sh put them into OUT_DIR/trained
-#   start_up   time to load and run once, resident memory   tuning    trials a second, default and tuned latency (JSON only)
-# and OUT_DIR/machine.txt.
+#   start_up   time to load and run once, resident memory   tuned     the zoo again, after 1,000 trials a network; one thread
+# and OUT_DIR/tuning.txt (trials a second, where the time went), OUT_DIR/machine.txt. Tuning takes by far the longest, an hour or two.
 set -euo pipefail
 [ $# -ge 1 ] || { echo "usage: run_all.sh OUT_DIR [PEERS_DIR]" >&2; exit 2; }
 here=$(cd "$(dirname "$0")" && pwd)
@@ -29,6 +29,6 @@ compare networks "$out"/zoo/*.onnx --peer=onnxruntime --threads=1,2 --passes=3 -
 compare ops "$out"/zoo_ops/*.onnx --kernels --passes=3 --seconds=0.2
 [ -d "$out/trained" ] && compare trained "$out"/trained/*.onnx --peer=onnxruntime --threads=1,2 --passes=3 --seconds=0.7
 compare start_up "$out"/zoo/{resnet50,mobilenet_v2,ds_cnn}.onnx --peer=onnxruntime --start-up --passes=3 --seconds=0.3
-"$bin/mcc-tune" "$out/zoo/resnet50.onnx" --target=host --threads=1 --trials=320 --log="$out/tuning.db" --fresh --quiet --json \
-  -o "$out/tuning.artifact" >"$out/tuning.json" || status=1
+"$here/tune.py" "$out/logs" "$out"/zoo/*.onnx --threads=1 --trials=1000 --time-budget=30m | tee "$out/tuning.txt" || status=1
+compare tuned "$out"/zoo/*.onnx --log="$out/logs" --peer=onnxruntime --threads=1 --passes=3 --seconds=0.7
 exit $status

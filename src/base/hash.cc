@@ -1,6 +1,7 @@
 // Two runs of a 64-bit multiply-and-fold hash (after wyhash, public domain design) with different seeds.
 #include "base/hash.h"
 
+#include <bit>
 #include <cstring>
 
 namespace mcc {
@@ -13,6 +14,7 @@ u64 fold(u64 a, u64 b) {
 
 u64 read_up_to_8(const char* at, size_t n) {
   u64 word = 0;
+  if (std::endian::native == std::endian::little && n == 8) return std::memcpy(&word, at, 8), word;
   for (size_t i = 0; i < n; i++) word |= static_cast<u64>(static_cast<u8>(at[i])) << (8 * i);
   return word;
 }

@@ -91,6 +91,22 @@ ProcessResult run_process(const std::vector<std::string>& argv, double limit_s) 
   return result;
 }
 
+std::string find_program(const std::vector<std::string>& names) {
+  const char* path = std::getenv("PATH");
+  std::string_view rest = path ? path : "/usr/bin";
+  for (const std::string& name : names) {
+    std::string_view left = rest;
+    while (!left.empty()) {
+      const std::string_view folder = left.substr(0, left.find(':'));
+      left.remove_prefix(std::min(left.size(), folder.size() + 1));
+      std::error_code ignored;
+      if (std::filesystem::exists(std::filesystem::path(folder) / name, ignored))
+        return (std::filesystem::path(folder) / name).string();
+    }
+  }
+  throw JobError(fmt::format("{} is not installed: it is needed for this", names[0]));
+}
+
 std::filesystem::path self_path() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 }  // namespace mcc

@@ -19,6 +19,9 @@ struct ProcessResult {
 // program handles SIGINT, Ctrl-C on the terminal does not reach the child.
 ProcessResult run_process(const std::vector<std::string>& argv, double limit_s);
 
+// The path of the first of these programs that PATH has; throws JobError, naming the first, when it has none.
+std::string find_program(const std::vector<std::string>& names);
+
 std::filesystem::path self_path();  // the running program's own file
 
 }  // namespace mcc

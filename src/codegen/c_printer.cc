@@ -136,7 +136,7 @@ std::string integer_unary(ExprOp op, DType dtype, const std::string& a) {
   const std::string type = value_type(dtype);
   switch (op) {
     case ExprOp::neg: return fmt::format("({})mcc_sub(0, (int64_t){})", type, a);
-    case ExprOp::bit_not: return fmt::format("({})~{}", type, a);
+    case ExprOp::bit_not: return fmt::format("({})({} ^ -1)", type, a);  // compilers warn of ~ on what was a comparison
     case ExprOp::abs: return is_unsigned(dtype) ? a : fmt::format("({})mcc_abs({})", type, a);
     case ExprOp::sign:
       return is_unsigned(dtype) ? fmt::format("({})({} != 0)", type, a) : fmt::format("({})mcc_sign({})", type, a);

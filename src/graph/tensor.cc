@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
@@ -67,12 +68,13 @@ T from_double(double value) {
   }
 }
 
+// Large blocks come from calloc as pages that nobody has touched yet, and cost nothing until they are written.
 std::shared_ptr<std::byte> allocate_zeroed(i64 size) {
-  constexpr std::align_val_t alignment{64};
-  const auto rounded = static_cast<size_t>(round_up(std::max<i64>(size, 1), 64));
-  auto* raw = static_cast<std::byte*>(::operator new(rounded, alignment));
-  std::memset(raw, 0, rounded);
-  return {raw, [](std::byte* p) { ::operator delete(p, std::align_val_t{64}); }};
+  constexpr size_t alignment = 64;
+  auto* raw = static_cast<std::byte*>(std::calloc(static_cast<size_t>(std::max<i64>(size, 1)) + alignment, 1));
+  if (raw == nullptr) throw std::bad_alloc();
+  const size_t ahead = alignment - reinterpret_cast<std::uintptr_t>(raw) % alignment;
+  return {raw + ahead, [raw](std::byte*) { std::free(raw); }};
 }
 
 }  // namespace
@@ -128,15 +130,18 @@ std::vector<double> to_doubles(const Tensor& tensor) {
 Comparison compare(const Tensor& got, const Tensor& want) {
   if (got.type != want.type) fail("cannot compare {} with {}", to_string(got.type), to_string(want.type));
   Comparison result;
-  for (i64 i = 0; i < want.size(); i++) {
-    const double a = got.get(i), b = want.get(i);
-    if (std::isfinite(b)) result.max_abs_want = std::max(result.max_abs_want, std::abs(b));
-    if (std::isnan(a) && std::isnan(b)) continue;
-    if (!std::isfinite(a) || !std::isfinite(b))
-      result.mismatched_special += a != b;
-    else
-      result.max_abs_error = std::max(result.max_abs_error, std::abs(a - b));
-  }
+  visit(want.type.dtype, want.bytes(), [&, size = want.size()]<typename T>(const T* wanted) {
+    const T* given = reinterpret_cast<const T*>(got.bytes());
+    for (i64 i = 0; i < size; i++) {
+      const double a = to_double(given[i]), b = to_double(wanted[i]);
+      if (std::isfinite(b)) result.max_abs_want = std::max(result.max_abs_want, std::abs(b));
+      if (std::isnan(a) && std::isnan(b)) continue;
+      if (!std::isfinite(a) || !std::isfinite(b))
+        result.mismatched_special += a != b;
+      else
+        result.max_abs_error = std::max(result.max_abs_error, std::abs(a - b));
+    }
+  });
   return result;
 }
 

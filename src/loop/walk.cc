@@ -1,8 +1,10 @@
 // Going over a loop program without changing what it means: visiting stores and loads, substituting variables, counting
 // work, and laying out packed constants.
+#include <cstring>
+
 #include "loop/ir.h"
-#include "loop/winograd.h"
 #include "loop/scalar.h"
+#include "loop/winograd.h"
 
 namespace mcc::loop {
 
@@ -101,25 +103,51 @@ Shape laid_out(const Pack& pack) {
   return {pack.winograd + 2, pack.winograd + 2, pack.source[0], pack.source[1]};
 }
 
+namespace {
+
+// `count` elements of `size` bytes, `step` elements apart in the source, next to each other in the target.
+template <typename T>
+void gather_as(std::byte* to, const std::byte* from, i64 count, i64 step) {
+  for (i64 i = 0; i < count; i++) std::memcpy(to + i * i64{sizeof(T)}, from + i * step * i64{sizeof(T)}, sizeof(T));
+}
+
+void gather(std::byte* to, const std::byte* from, i64 count, i64 step, i64 size) {
+  switch (size) {
+    case 1: return gather_as<u8>(to, from, count, step);
+    case 2: return gather_as<std::uint16_t>(to, from, count, step);
+    case 4: return gather_as<std::uint32_t>(to, from, count, step);
+    case 8: return gather_as<u64>(to, from, count, step);
+    default: MCC_CHECK(false);
+  }
+}
+
+}  // namespace
+
 Tensor pack_constant(const Buffer& buffer, const Tensor& given) {
   const Pack& pack = buffer.pack;
   const size_t rank = buffer.shape.size();
   // The source may come with unit dimensions that collapse() dropped: only its row-major elements matter.
-  MCC_CHECK(pack.dims.size() == rank && given.size() == elements(pack.source) && given.type.dtype == buffer.dtype);
+  MCC_CHECK(rank > 0 && pack.dims.size() == rank && given.size() == elements(pack.source) &&
+            given.type.dtype == buffer.dtype);
   const Tensor source = pack.winograd == 0 ? given : winograd_weights(given, pack.winograd);
   const Shape shape = laid_out(pack), strides = row_major_strides(shape);
-  const i64 size = size_of(buffer.dtype);
+  const i64 size = size_of(buffer.dtype), row = buffer.shape.back();
+  const auto row_axis = static_cast<size_t>(pack.dims.back().axis);
+  const i64 scale = pack.dims.back().scale;
   Tensor packed({buffer.dtype, buffer.shape});
   Shape at(rank, 0), from(shape.size(), 0);
-  for (i64 i = 0; i < packed.size(); i++) {
+  for (std::byte *to = packed.bytes(), *end = to + packed.byte_size(); to < end; to += row * size) {
     i64 offset = 0;
     bool inside = true;
     for (size_t a = 0; a < from.size(); a++) {
       inside = inside && from[a] < shape[a];
       offset += from[a] * strides[a];
     }
-    if (inside) std::copy_n(source.bytes() + offset * size, size, packed.bytes() + i * size);
-    for (size_t d = rank; d-- > 0;) {  // the next index, row-major, and its source element
+    if (inside) {
+      const i64 count = std::min(row, (shape[row_axis] - from[row_axis] + scale - 1) / scale);
+      gather(to, source.bytes() + offset * size, count, strides[row_axis] * scale, size);
+    }
+    for (size_t d = rank - 1; d-- > 0;) {  // the next row's index, row-major, and its source element
       i64& s = from[static_cast<size_t>(pack.dims[d].axis)];
       s += pack.dims[d].scale;
       if (++at[d] < buffer.shape[d]) break;

@@ -14,21 +14,6 @@ namespace {
 
 constexpr double kLinkLimitS = 600;
 
-std::string find_program(const std::vector<std::string>& names) {
-  const char* path = std::getenv("PATH");
-  std::string_view rest = path ? path : "/usr/bin";
-  for (const std::string& name : names) {
-    std::string_view left = rest;
-    while (!left.empty()) {
-      const std::string_view folder = left.substr(0, left.find(':'));
-      left.remove_prefix(std::min(left.size(), folder.size() + 1));
-      std::error_code ignored;
-      if (fs::exists(fs::path(folder) / name, ignored)) return (fs::path(folder) / name).string();
-    }
-  }
-  throw JobError(fmt::format("{} is not installed: needed to write this kind of artifact", names[0]));
-}
-
 void run_tool(std::vector<std::string> argv, const Files& inputs) {
   for (const fs::path& input : inputs) argv.push_back(input.string());
   const ProcessResult result = run_process(argv, kLinkLimitS);

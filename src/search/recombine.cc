@@ -25,6 +25,7 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   double incumbent = seconds(result.traces);
   for (const auto& [time, i] : by_time) {
     for (size_t k = 1; k < top[i].size() && Clock::now() < end; k++) {
+      if (top[i][k].result.best() > top[i][0].result.best() * options.within) break;
       std::map<std::string, Trace> challenger = result.traces;
       challenger[tasks[i].key] = top[i][k].trace;
       const double now = seconds(challenger);

@@ -15,6 +15,7 @@ namespace mcc {
 struct RecombineOptions {
   int alternatives = 3;       // traces of a task that take part
   int tasks = 4;              // heaviest ones only
+  double within = 1.1;        // times the task's fastest, measured alone: what is slower has no chance
   double min_gain = 0.01;     // of the whole model, to displace the incumbent
   double time_budget_s = 60;  // no further challenger is tried after this
 };

@@ -108,7 +108,7 @@ void cut_to_real_shapes(const Graph& graph, std::vector<Tensor>& outputs) {
 Graph import_bound(const fs::path& model, const std::vector<std::string>& names, const std::vector<Tensor>& inputs) {
   const TempDir temp;
   ImportOptions options;
-  for (size_t attempt = 0;; attempt++) {
+  for (;;) {
     try {
       return import_onnx(model, options);
     } catch (const Error& error) {
