@@ -1,6 +1,7 @@
 // Schedules without any search. In each sketch the rules prefer a choice for each knob; for those that depend on caches
-// and threads (all but what is inside the inner loop: the register tile has its own estimate, and unrolling further
-// than the rules prefer only made code slower) a few rounds of descent with the analytic model improve it. The result
+// and threads (not what is inside the inner loop: the register tile has its own estimate, and unrolling further than
+// the rules prefer only made code slower; nor what a rule has settled) a few rounds of descent with the analytic model
+// improve it. The result
 // is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain loops,
 // which always apply.
 #include "loop/ir.h"
@@ -27,13 +28,14 @@ Scored score(const Task& task, const Sketch& sketch, const std::vector<int>& cho
 }
 
 // Returns the seconds of what it ends with.
-double descend(const Task& task, const Sketch& sketch, std::vector<int>& choices, double seconds) {
+double descend(const Task& task, const schedule::PreferredSketch& preferred, std::vector<int>& choices,
+               double seconds) {
+  const Sketch& sketch = preferred.sketch;
   int evaluations = 0;
   for (int round = 0; round < 2; round++) {
     bool changed = false;
     for (size_t k = 0; k < sketch.knobs.size(); k++) {
-      const std::string& name = sketch.knobs[k].name;
-      if (name.ends_with("register tile") || name.ends_with("unrolled reduction")) continue;
+      if (preferred.settled[k]) continue;
       const int before = choices[k];
       int best = before;
       for (int option = 0; option < static_cast<int>(sketch.knobs[k].options.size()); option++) {
@@ -78,7 +80,7 @@ std::vector<Expected> expected_traces(const Task& task) {
     if (preferred.fallback && !all.empty()) break;
     const Scored start = first_legal(task, preferred.sketch, preferred.choices);
     if (!start.legal) continue;
-    const double seconds = descend(task, preferred.sketch, preferred.choices, start.seconds);
+    const double seconds = descend(task, preferred, preferred.choices, start.seconds);
     Trace trace = resolve(preferred.sketch, {0, preferred.choices});
     const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func || !loop::verify(*applied.func).empty()) continue;

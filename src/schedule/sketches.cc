@@ -76,9 +76,9 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&
              resolve(other.sketch, {0, other.choices}) == resolve(b.sketch, {0, b.preferred});
     });
-    if (!known) all.push_back({std::move(b.sketch), std::move(b.preferred), variant.fallback});
+    if (!known) all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled), variant.fallback});
   }
-  all.push_back({{"plain", {}, {}}, {}, true});
+  all.push_back({{"plain", {}, {}}, {}, {}, true});
   return all;
 }
 

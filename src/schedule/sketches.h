@@ -7,7 +7,8 @@ namespace mcc::schedule {
 struct PreferredSketch {
   Sketch sketch;
   std::vector<int> choices;
-  bool fallback = false;  // never better than those before it, unless none of them applies
+  std::vector<bool> settled;  // knobs whose choice is not for the analytic model to change
+  bool fallback = false;      // never better than those before it, unless none of them applies
 };
 std::vector<PreferredSketch> preferred_sketches(const Task& task);  // best expected first; the last one has no steps
 

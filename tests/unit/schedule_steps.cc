@@ -103,6 +103,23 @@ TEST(Sketches, StrictNumericsLeavesOutWinograd) {
   EXPECT_EQ(to_string(default_trace(strict)).find("winograd"), std::string::npos);
 }
 
+TEST(Sketches, DepthwiseIsPaddedForABlockOfChannels) {
+  const Func func = depthwise({.height = 14, .width = 14, .in = 96});
+  for (const i64 cores : {1, 4}) {
+    Target target = avx2();
+    target.cores = static_cast<int>(cores);
+    const Trace trace = default_trace(make_task(func, target, 1));
+    expect_same(func, trace, 1);
+    const Applied applied = mcc::apply(func, trace);
+    ASSERT_TRUE(applied.func) << applied.why_not;
+    const auto padded = std::find_if(applied.func->buffers.begin(), applied.func->buffers.end(),
+                                     [](const Buffer& buffer) { return buffer.name == "p"; });
+    ASSERT_NE(padded, applied.func->buffers.end());
+    EXPECT_EQ(padded->scope, Scope::local);
+    EXPECT_EQ(padded->shape.back(), 2 * target.lanes(4));
+  }
+}
+
 TEST(Steps, RegistersHaveTheLanesInnermost) {
   const Trace trace = parse_trace(
       "inline bias; split relu rx [8]; split relu rc [2]; reorder relu ry rc.0 rx.0 rc.1 rx.1; mark relu rc.1 unroll; "

@@ -39,13 +39,14 @@ void Builder::fixed(std::vector<Step> steps) {
 }
 
 void Builder::choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
-                     int best) {
+                     int best, bool rule_knows) {
   MCC_CHECK(options.size() == alternatives.size() && best >= 0 && best < static_cast<int>(options.size()));
   if (options.size() == 1) return fixed(std::move(alternatives[0]));
   run_all(state, alternatives[static_cast<size_t>(best)]);
   sketch.steps.push_back({static_cast<int>(sketch.knobs.size()), std::move(alternatives)});
   sketch.knobs.push_back({name, std::move(options)});
   preferred.push_back(best);
+  settled.push_back(rule_knows);
 }
 
 bool worth_threads(double seconds, const Target& target) {

@@ -15,6 +15,7 @@ namespace mcc::schedule {
 struct Builder {
   Sketch sketch;
   std::vector<int> preferred;  // one choice for each knob
+  std::vector<bool> settled;   // for each knob: the rule knows better than the analytic model
   State state;
   Target target;
   bool pack = true;            // constants may be packed
@@ -26,7 +27,7 @@ struct Builder {
   void fixed(std::vector<Step> steps);
   // Adds a knob, and the steps it decides.
   void choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
-              int preferred);
+              int preferred, bool settled = false);
 };
 
 // Whether the step is legal on the state as it stands.
@@ -100,5 +101,17 @@ struct TileProblem {
   int loads_both = 0, loads_column = 0, loads_row = 0;  // operands that move with both, only columns, only rows
 };
 std::vector<RegisterTile> register_tiles(const TileProblem& problem, const Target& target, i64 lanes);  // best first
+
+// --- channels.cc
+// Stages without reduction that only this reduction reads.
+std::vector<std::string> own_producers(const Builder& b, const std::string& block);
+// The producer of a depthwise convolution's input; "" if it is not of that kind.
+std::string channel_producer(const Builder& b, const Stage& stage, const TileAxes& axes);
+// The tile for it: as many rows as leave registers for the window of inputs that neighbours share.
+RegisterTile channel_tile(const Builder& b, const Stage& stage, const TileAxes& axes, const std::string& producer,
+                          const std::vector<RegisterTile>& tiles);
+// How many of the image's rows (an index into `sizes`) the producer makes at once for a block of columns.
+int channel_rows(const Builder& b, const std::string& producer, i64 columns, i64 channels, i64 rows,
+                 const std::vector<i64>& sizes);
 
 }  // namespace mcc::schedule

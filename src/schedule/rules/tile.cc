@@ -21,6 +21,7 @@ struct Tile {
   bool two_rows = false;               // the register tile also has rows of outer_row
   std::string row, outer_row, column;  // the host's loops; "" if none
   std::string blocked;                 // the host's loop that is cut into cache blocks
+  std::string by_channels;             // the producer to make for a block of columns at a time (channels.cc)
   RegisterTile preferred;
 };
 
@@ -49,7 +50,7 @@ void choose_register_tile(Builder& b, Tile& t) {
     p.loads_row += row && !column ? 1 : 0;
   }
   std::vector<RegisterTile> tiles = register_tiles(p, b.target, t.lanes);
-  t.preferred = tiles[0];
+  t.preferred = t.by_channels.empty() ? tiles[0] : channel_tile(b, stage, t.axes, t.by_channels, tiles);
   const auto code = [](const RegisterTile& r) { return r.rows2 * 10000 + r.rows * 100 + r.vectors; };
   std::sort(tiles.begin(), tiles.end(), [&](const auto& x, const auto& y) { return code(x) < code(y); });
   std::vector<i64> options;
@@ -66,7 +67,7 @@ void choose_register_tile(Builder& b, Tile& t) {
       steps.push_back(std::move(pack));
     alternatives.push_back(std::move(steps));
   }
-  b.choice(t.block + " register tile", options, alternatives, best);
+  b.choice(t.block + " register tile", options, alternatives, best, true);
   b.fixed({split_step(t.host.block, t.column + ".1", {t.lanes})});
 }
 
@@ -87,17 +88,22 @@ int preferred_block(const Builder& b, const Tile& t, const std::vector<i64>& siz
 
 void choose_blocks(Builder& b, Tile& t) {
   const std::string& host = t.host.block;
+  const bool settled = !t.by_channels.empty();
   if (!t.blocked.empty()) {
     const i64 count = count_of(b, t, t.blocked);
     const std::vector<i64> sizes = block_sizes(count, 64);
     std::vector<std::vector<Step>> steps;
     for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
-    b.choice(t.block + " cache rows", sizes, steps, preferred_block(b, t, sizes, count));
+    const i64 channels = axis_of(b.stage(t.block), t.axes.column).extent;
+    const int best = settled ? channel_rows(b, t.by_channels, std::min(channels, t.preferred.vectors * t.lanes),
+                                            channels, count, sizes)
+                             : preferred_block(b, t, sizes, count);
+    b.choice(t.block + " cache rows", sizes, steps, best, settled);
   }
   const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64);
   std::vector<std::vector<Step>> steps;
   for (i64 s : sizes) steps.push_back({split_step(host, t.column + ".0", {s})});
-  b.choice(t.block + " cache columns", sizes, steps, static_cast<int>(sizes.size()) - 1);
+  b.choice(t.block + " cache columns", sizes, steps, settled ? 0 : static_cast<int>(sizes.size()) - 1, settled);
 }
 
 std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
@@ -150,6 +156,7 @@ void choose_order(Builder& b, Tile& t) {
   std::vector<i64> options;
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
+  const size_t usual = t.by_channels.empty() ? 0 : 1;
   const double seconds = stage_seconds(stage, b.target);
   const auto add = [&](i64 code, const Order& order, size_t depth, bool with_panel) {
     options.push_back(code);
@@ -174,12 +181,12 @@ void choose_order(Builder& b, Tile& t) {
         const LoopSpec& loop = host.loops[static_cast<size_t>(find_loop(host, order.loops[depth - 1]))];
         if (!axes.insert(loop.axis).second) break;
       }
-      if (o == 0 && static_cast<int>(depth) <= wanted) best = static_cast<int>(options.size());
+      if (o == usual && static_cast<int>(depth) <= wanted) best = static_cast<int>(options.size());
       if (!panel.needed) add(static_cast<i64>(o * 8 + depth), order, depth, false);
       if (panel.copy && order.columns_first) add(static_cast<i64>((o + 4) * 8 + depth), order, depth, true);
     }
   }
-  b.choice(t.block + " order and parallel", options, alternatives, best);
+  b.choice(t.block + " order and parallel", options, alternatives, best, !t.by_channels.empty());
   std::vector<Step> marks{mark_step(t.host.block, t.column + ".1.0", "unroll"),
                           mark_step(t.host.block, t.column + ".1.1", "vectorize"),
                           step_of(StepKind::scope, t.block, {"reg"})};
@@ -237,41 +244,34 @@ void choose_reduction_unroll(Builder& b, const Tile& t) {
           both * accumulators <= 256);
     }
   }
-  b.choice(t.block + " unrolled reduction", options, alternatives, best);
+  b.choice(t.block + " unrolled reduction", options, alternatives, best, true);
 }
 
-// Stages without reduction that only this reduction reads.
 void place_producers(Builder& b, const Tile& t) {
-  const int id = find_stage(b.state, t.block);
-  for (int i = 0; i < id; i++) {
-    const Stage producer = b.state.stages[static_cast<size_t>(i)];
-    if (producer.opaque || producer.place != Stage::Place::root || is_reduction(producer) ||
-        b.done.count(producer.block))
-      continue;
-    if (readers(b.state, producer.store.buffer) != std::vector<int>{id} || spatial_axes(producer).empty()) continue;
-    b.done.insert(producer.block);
-    rule_map(b, producer.block, false);
+  for (const std::string& block : own_producers(b, t.block)) {
+    b.done.insert(block);
+    rule_map(b, block, false);
     std::vector<i64> options{0};
     std::vector<std::vector<Step>> alternatives{{}};
     int best = 0;
-    const Stage planned = b.stage(producer.block);
+    const Stage producer = b.stage(block);
     if (b.target.cores > 1) {
-      const i64 most = planned.axes.size() > 2 ? 2 : 1;
+      const i64 most = producer.axes.size() > 2 ? 2 : 1;
       std::vector<Step> marks;
       for (i64 l = 0; l < most; l++)
-        marks.push_back(mark_step(producer.block, planned.loops[static_cast<size_t>(l)].name, "parallel"));
+        marks.push_back(mark_step(block, producer.loops[static_cast<size_t>(l)].name, "parallel"));
       if (parallel_depth({64}, stage_seconds(producer, b.target), b.target) > 0) best = 1;
       options.push_back(1);
       alternatives.push_back(std::move(marks));
     }
     for (i64 where = 0; where < 2 && !t.blocked.empty(); where++) {
-      const Step step =
-          step_of(StepKind::compute_at, producer.block, {t.host.block, fmt::format("{}.{}", t.blocked, where)});
+      const Step step = step_of(StepKind::compute_at, block, {t.host.block, fmt::format("{}.{}", t.blocked, where)});
       if (!legal(b.state, step)) continue;
+      if (block == t.by_channels && where == 0) best = static_cast<int>(options.size());
       options.push_back(2 + where);
       alternatives.push_back({step});
     }
-    b.choice(producer.block + " place", options, alternatives, best);
+    b.choice(block + " place", options, alternatives, best, block == t.by_channels);
   }
 }
 
@@ -296,6 +296,7 @@ bool rule_tile(Builder& b, const std::string& block) {
   t.column = host_loop(t, t.axes.column);
   t.row = host_loop(t, t.axes.row);
   t.outer_row = host_loop(t, t.axes.outer_row);
+  t.by_channels = channel_producer(b, stage, t.axes);
   t.two_rows = t.axes.outer_row >= 0 && axis_of(stage, t.axes.row).extent <= 10;
   choose_register_tile(b, t);
   t.blocked = t.two_rows ? t.outer_row + ".0" : !t.outer_row.empty() ? t.outer_row : !t.row.empty() ? t.row + ".0" : "";
