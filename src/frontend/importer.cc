@@ -18,16 +18,18 @@ constexpr i64 kMaxFoldedBytes = i64{1} << 30;          // of all folded and made
 constexpr i64 kMaxValueBytes = i64{1} << 46;  // far from where offsets, and their products with strides, overflow
 constexpr double kMaxFoldingWork = 4e9;       // multiplications, roughly, of one folded node
 
-// Multiplications that a contraction needs: for A[m,k] x B[k,n] = C[m,n] it is exactly sqrt(|A| |B| |C|).
+// Multiplications that a contraction needs: for A[m,k] x B[k,n] = C[m,n] it is exactly sqrt(|A| |B| |C|). A window goes
+// over its taps for each element, the padding too.
 double work_estimate(const Node& node, std::span<const TensorType> in, std::span<const TensorType> out) {
-  double product = 1, largest = 1;
+  double product = 1, largest = 1, taps = 1;
+  for (const i64 extent : node.attrs.get_ints("kernel_shape", {})) taps *= static_cast<double>(extent);
   for (const TensorType& type : in.first(std::min<size_t>(in.size(), 2)))
     if (!is_missing(type)) product *= std::max<double>(1, static_cast<double>(elements(type.shape)));
   for (const TensorType& type : out)
     if (!is_missing(type)) largest = std::max(largest, static_cast<double>(elements(type.shape)));
   const OpDef* op = find_op(node.op);
   const bool contraction = op && (op->fuse == FuseKind::anchor || op->fuse == FuseKind::opaque) && in.size() >= 2;
-  return contraction ? std::sqrt(product * largest) : largest;
+  return std::max(contraction ? std::sqrt(product * largest) : largest, largest * taps);
 }
 
 }  // namespace

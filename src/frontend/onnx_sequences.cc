@@ -9,6 +9,8 @@
 namespace mcc::frontend {
 namespace {
 
+constexpr i64 kMaxParts = 1 << 14;  // of one tensor; each is a node
+
 const std::vector<ValueId>& sequence_of(const OnnxCall& call, size_t i) {
   const ValueId v = call.need(i, "input_sequence");
   if (!is_sequence(v)) fail("input {} is no sequence", i);
@@ -75,11 +77,11 @@ Outputs split(OnnxCall& call) {
   if (!call.has(1) || call.rank(1) == 0) {
     const i64 size = sizes.at(0);
     if (size < 1) fail("a part has size {}", size);
-    if (extent / size > (1 << 16)) fail("{} parts are too many", extent / size);
+    if (extent / size > kMaxParts) fail("{} parts are too many", extent / size);
     sizes.clear();
     for (i64 start = 0; start < extent; start += size) sizes.push_back(std::min(size, extent - start));
   }
-  if (sizes.size() > (1 << 16)) fail("{} parts are too many", sizes.size());
+  if (std::ssize(sizes) > kMaxParts) fail("{} parts are too many", sizes.size());
   const bool drops_axis = !call.has(1) && call.attrs.get_int("keepdims", 1) == 0;
   std::vector<ValueId> items;
   i64 start = 0;

@@ -37,12 +37,11 @@ Doubles matrix_of_weights(const Tensor& w, const ConvShape& c) {
   return to;
 }
 
-// The inputs that pixels first .. first+count-1 meet, [pixel][tap][channel of the group]; image: [pixel][channel].
-void gather_patches(const ConvShape& c, const std::vector<i64>& table, const double* image, i64 g, i64 first, i64 count,
-                    Doubles& patches) {
-  i64 taps = elements(c.window.kernel), ics = c.group_in();
-  for (i64 i = 0; i < count * taps; i++) {
-    i64 pixel = table[at(first * taps + i)];
+// The inputs that a band of pixels meets, [pixel][tap][channel of the group]; image: [pixel][channel].
+void gather_patches(const ConvShape& c, const std::vector<i64>& table, const double* image, i64 g, Doubles& patches) {
+  i64 ics = c.group_in();
+  for (i64 i = 0; i < std::ssize(table); i++) {
+    i64 pixel = table[at(i)];
     double* to = patches.data() + i * ics;
     if (pixel < 0)
       std::fill_n(to, ics, 0.0);
@@ -67,24 +66,25 @@ void scatter_sums(const ConvShape& c, const Doubles& sums, const Tensor* bias, i
 }  // namespace
 
 void conv_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
-  constexpr i64 kBand = 256;
   const Tensor* bias = in.size() > 2 ? in[2] : nullptr;
   TensorType types[] = {in[0]->type, in[1]->type};
   ConvShape c = conv_shape(node, types);
   i64 pixels = elements(c.window.out), depth = elements(c.window.kernel) * c.group_in(), ocs = c.group_out();
-  std::vector<i64> table = tap_table(c.window, c.transposed);
   Doubles x = channels_last(*in[0], c), w = matrix_of_weights(*in[1], c);
-  Doubles patches(at(kBand * depth)), sums(at(kBand * ocs));
-  for (i64 n = 0; n < c.batch; n++)
-    for (i64 g = 0; g < c.group; g++)
-      for (i64 first = 0; first < pixels; first += kBand) {
-        i64 count = std::min(kBand, pixels - first);
+  const i64 band = std::min(band_size(depth), std::max<i64>(pixels, 1));
+  Doubles patches(at(band * depth)), sums(at(band * ocs));
+  for (i64 first = 0; first < pixels; first += band) {
+    i64 count = std::min(band, pixels - first);
+    const std::vector<i64> table = tap_table(c.window, c.transposed, first, count);
+    for (i64 n = 0; n < c.batch; n++)
+      for (i64 g = 0; g < c.group; g++) {
         const double* image = x.data() + n * elements(c.window.in) * c.in_channels;
-        gather_patches(c, table, image, g, first, count, patches);
+        gather_patches(c, table, image, g, patches);
         std::fill(sums.begin(), sums.end(), 0.0);
         gemm(count, ocs, depth, patches.data(), w.data() + g * depth * ocs, sums.data());
         scatter_sums(c, sums, bias, n, g, first, count, out[0]);
       }
+  }
 }
 
 }  // namespace mcc::ops

@@ -81,20 +81,17 @@ void pool_max(const PoolShape& pool, const Plane& plane, std::span<const i64> ta
   if (out.size() > 1) out[1].set_int(to, plane_start + reported_pixel(pool, best));
 }
 
-}  // namespace
-
-void pool_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
-  PoolShape pool = pool_shape(node, {&in[0]->type, 1});
-  i64 pixels = elements(pool.window.in), outs = elements(pool.window.out), taps = elements(pool.window.kernel);
-  std::vector<i64> table = tap_table(pool.window, false);
-  std::vector<double> divisor = divisors(pool);
-  bool last = pool.window.channels_last;
+// Output pixels first .. first+count-1 of every plane.
+void pool_band(const PoolShape& pool, std::span<const i64> table, std::span<const double> divisor, i64 first, i64 count,
+               const Tensor& x, std::span<Tensor> out) {
+  const i64 pixels = elements(pool.window.in), outs = elements(pool.window.out), taps = elements(pool.window.kernel);
+  const bool last = pool.window.channels_last;
   for (i64 n = 0; n < pool.batch; n++)
     for (i64 c = 0; c < pool.channels; c++) {
       i64 plane_start = (n * pool.channels + c) * pixels;
-      Plane plane{*in[0], last ? n * pixels * pool.channels + c : plane_start, last ? pool.channels : 1};
-      for (i64 o = 0; o < outs; o++) {
-        std::span<const i64> under(&table[at(o * taps)], at(taps));
+      Plane plane{x, last ? n * pixels * pool.channels + c : plane_start, last ? pool.channels : 1};
+      for (i64 o = first; o < first + count; o++) {
+        std::span<const i64> under = table.subspan(at((o - first) * taps), at(taps));
         i64 to = last ? (n * outs + o) * pool.channels + c : (n * pool.channels + c) * outs + o;
         switch (pool.kind) {
           case PoolKind::max: pool_max(pool, plane, under, plane_start, to, out); break;
@@ -104,6 +101,18 @@ void pool_reference(const Node& node, std::span<const Tensor* const> in, std::sp
         }
       }
     }
+}
+
+}  // namespace
+
+void pool_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
+  PoolShape pool = pool_shape(node, {&in[0]->type, 1});
+  const i64 outs = elements(pool.window.out), band = band_size(elements(pool.window.kernel));
+  const std::vector<double> divisor = divisors(pool);
+  for (i64 first = 0; first < outs; first += band) {
+    const i64 count = std::min(band, outs - first);
+    pool_band(pool, tap_table(pool.window, false, first, count), divisor, first, count, *in[0], out);
+  }
 }
 
 }  // namespace mcc::ops

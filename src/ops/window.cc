@@ -45,6 +45,8 @@ Window read_window(const Node& node, const Shape& x, const Shape& kernel) {
     if (std::max({w.kernel[i], w.strides[i], w.dilations[i], w.begin[i], w.end[i]}) > kMost)
       fail("kernel, strides, dilations and pads must not be larger than {}", kMost);
   }
+  constexpr i64 kMostTaps = i64{1} << 28;  // a reference lists them all
+  if (elements(w.kernel) > kMostTaps) fail("a kernel of {} has more than {} elements", to_string(w.kernel), kMostTaps);
   return w;
 }
 
@@ -117,11 +119,13 @@ void require_pixels_in_windows(const Window& w) {
            w.begin[i], w.end[i], w.kernel[i], w.dilations[i], w.strides[i], w.in[i]);
 }
 
-std::vector<i64> tap_table(const Window& w, bool transposed) {
-  i64 pixels = elements(w.out), taps = elements(w.kernel);
-  std::vector<i64> table(static_cast<size_t>(pixels * taps));
-  for (i64 p = 0; p < pixels; p++) {
-    Shape o = unflatten(p, w.out);
+i64 band_size(i64 gathered) { return std::clamp<i64>((i64{1} << 22) / std::max<i64>(gathered, 1), 1, 256); }
+
+std::vector<i64> tap_table(const Window& w, bool transposed, i64 first, i64 count) {
+  i64 taps = elements(w.kernel);
+  std::vector<i64> table(static_cast<size_t>(count * taps));
+  for (i64 p = 0; p < count; p++) {
+    Shape o = unflatten(first + p, w.out);
     for (i64 t = 0; t < taps; t++) {
       Shape k = unflatten(t, w.kernel);
       i64 flat = 0;

@@ -57,9 +57,10 @@ Shape pool_extents(const Window& window, bool ceil_mode);
 // Throws Error when some window would meet nothing but padding: a pool has no value to give there. `out` is filled.
 void require_pixels_in_windows(const Window& window);
 
-// For references. Entry p * taps + k is the flat input pixel that output pixel p meets with kernel element k, or -1 in
-// the padding.
-std::vector<i64> tap_table(const Window& window, bool transposed);
+// For references, which go through the output pixels in bands. Entry i * taps + k is the flat input pixel that output
+// pixel first + i meets with kernel element k, or -1 in the padding; for `count` output pixels.
+std::vector<i64> tap_table(const Window& window, bool transposed, i64 first, i64 count);
+i64 band_size(i64 gathered);  // how many pixels to take at a time, so that what is gathered for each stays in bounds
 
 // For lowerings. Input extents that the windows touch, padding included.
 Shape touched_extents(const Window& window);

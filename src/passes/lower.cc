@@ -1,5 +1,8 @@
 // Graph after passes -> kernels: groups by fuse, one loop program for each group, and the values that share bytes. A
 // group without elements (a dimension of zero) needs no kernel.
+//
+// Values have sizes that the frontend has checked; what a kernel makes of them is checked here, before anything is
+// computed from it: a padded copy, say, can be far larger than input and output.
 #include "loop/ir.h"
 #include "passes/join.h"
 #include "passes/views.h"
@@ -13,6 +16,23 @@ bool computes_nothing(const Graph& graph, const FusedGroup& group) {
   return true;
 }
 
+// Refuses a kernel whose buffers or steps are so many that offsets and counts, or products of them, would overflow.
+void require_possible(const KernelCall& call) {
+  constexpr double kMostBytes = 0x1p46, kMostSteps = 0x1p50;
+  for (const loop::Buffer& buffer : call.func.buffers) {
+    auto size = static_cast<double>(size_of(buffer.dtype));
+    for (const i64 extent : buffer.shape) size *= static_cast<double>(extent);
+    if (size > kMostBytes)
+      fail("node '{}': its kernel needs a buffer {} of more than 64 TiB", call.nodes.front(),
+           to_string(TensorType{buffer.dtype, buffer.shape}));
+  }
+  loop::for_each_store(call.func, [&](const loop::Store&, std::span<const loop::Loop* const> loops) {
+    double steps = 1;
+    for (const loop::Loop* l : loops) steps *= static_cast<double>(l->extent);
+    if (steps > kMostSteps) fail("node '{}': its kernel takes {:.1e} steps", call.nodes.front(), steps);
+  });
+}
+
 }  // namespace
 
 LoweredModel lower(Graph graph) {
@@ -22,6 +42,7 @@ LoweredModel lower(Graph graph) {
   for (const FusedGroup& group : fuse(model.graph)) {
     if (computes_nothing(model.graph, group)) continue;
     KernelCall call = join_group(model.graph, group, model.views);
+    require_possible(call);
     call.func = loop::collapse(loop::simplify(call.func));
     if (const std::string wrong = loop::verify(call.func); !wrong.empty())
       throw InternalError(fmt::format("the program of the kernel '{}' is wrong: {}", call.func.name, wrong));

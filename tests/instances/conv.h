@@ -10,6 +10,7 @@ inline std::vector<OpInstance> conv_instances() {
       {"Conv", {}, {"f32[1,3,5,6]", "f32[4,3,3,3]"}},
       {"Conv", {{"pads", Ints{1, 1, 1, 1}}}, {"f32[2,3,4,5]", "f32[4,3,3,3]", "f32[4]"}},
       {"Conv", {{"pads", Ints{0, 1, 2, 3}}, {"strides", Ints{2, 3}}}, {"f32[1,2,7,9]", "f32[3,2,3,2]", "f32[3]"}},
+      {"Conv", {{"pads", Ints{1, 1, 1, 1}}}, {"f32[2,2,18,19]", "f32[3,2,3,3]"}},  // references take several bands
       {"Conv", {{"strides", Ints{3, 3}}}, {"f32[1,2,8,8]", "f32[3,2,1,1]"}},
       {"Conv", {{"dilations", Ints{2, 1}}, {"pads", Ints{2, 1, 2, 1}}}, {"f32[1,2,6,6]", "f32[3,2,3,3]"}},
       {"Conv", {{"group", i64{4}}, {"pads", Ints{1, 1, 1, 1}}}, {"f32[1,4,5,5]", "f32[4,1,3,3]", "f32[4]"}},

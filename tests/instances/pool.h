@@ -26,6 +26,7 @@ inline void add_max_pools(std::vector<OpInstance>& all) {
       {"MaxPool", {{"kernel_shape", Ints{2, 2, 2}}}, {"i8[1,2,3,3,3] -128..127"}},
       {"MaxPool", {{"kernel_shape", Ints{2, 2}}}, {"f32[1,2,4,4] special"}},
       {"MaxPool", {{"kernel_shape", Ints{2, 2}}, {"pads", Ints{1, 1, 1, 1}}}, {"f16[1,2,4,4]"}},
+      {"MaxPool", {{"kernel_shape", Ints{2, 2}}}, {"f32[2,2,19,21]"}, 2},  // more pixels than references take at once
       {"GlobalMaxPool", {}, {"f32[2,3,4,5]"}},
       {"GlobalMaxPool", {{"layout", nhwc}}, {"f32[2,4,5,3]"}},
   };
@@ -56,6 +57,7 @@ inline void add_sum_pools(std::vector<OpInstance>& all) {
        {"f32[1,2,6,7]"}},
       {"AveragePool", {{"kernel_shape", Ints{3}}, {"pads", Ints{1, 1}}}, {"f16[1,2,6]"}},
       {"AveragePool", {{"kernel_shape", Ints{2, 2, 2}}}, {"f32[1,2,3,3,3]"}},
+      {"AveragePool", {{"kernel_shape", Ints{3, 3}}, {"pads", Ints{1, 1, 1, 1}}, {"layout", nhwc}}, {"f32[2,18,20,2]"}},
       {"GlobalAveragePool", {}, {"f32[2,3,4,5]"}},
       {"GlobalAveragePool", {{"layout", nhwc}}, {"f32[2,4,5,3]"}},
       {"GlobalAveragePool", {}, {"f16[1,3,4,4]"}},

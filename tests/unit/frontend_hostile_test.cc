@@ -137,6 +137,26 @@ TEST(Hostile, PoolsWhollyInTheirPadding) {
   }
 }
 
+TEST(Hostile, KernelsOfTooManyElements) {
+  OnnxModel model(19);
+  model.input("x", {"1", "1", "4", "4"}).output("y");
+  onnx::NodeProto& pool = model.node("MaxPool", {"x"}, {"y"});
+  set_ints(pool, "kernel_shape", {1 << 30, 1 << 30});
+  set_ints(pool, "pads", std::vector<i64>(4, (1 << 30) - 1));
+  set_ints(pool, "strides", {1 << 30, 1 << 30});
+  expect_refused(model, "a kernel of 1073741824x1073741824 has more than");
+}
+
+// A constant under a window of so many taps is not folded: the reference would go over all of them.
+TEST(Hostile, FoldingUnderALargeWindow) {
+  OnnxModel model(19);
+  model.floats("x", {1, 1, 1, 1}, {1}).output("y");
+  onnx::NodeProto& pool = model.node("AveragePool", {"x"}, {"y"});
+  set_ints(pool, "kernel_shape", {1 << 14, 1 << 14});
+  set_ints(pool, "pads", std::vector<i64>(4, (1 << 13) + 8));
+  EXPECT_EQ(model.import().nodes.size(), 1u);
+}
+
 // Extreme values that mean something.
 TEST(Hostile, DiagonalsFarOutside) {
   for (const char* op : {"Trilu", "EyeLike"}) {

@@ -253,5 +253,31 @@ TEST(Lower, NamesTheNodeItCannotLower) {
   }
 }
 
+// Values of ordinary sizes between which a kernel would need more than there is.
+TEST(Lower, RefusesWhatNoMachineCanCompute) {
+  const auto refusal = [](std::string_view text) -> std::string {
+    try {
+      lower(parse_graph(text));
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(R"(graph {
+    input %x: f32[1,1,4,4]
+    const %w: f32[1,1,3,3] = hash:1
+    %y: f32[1,1,3,3] = Conv(%x, %w) {kernel_shape=[3,3], pads=[1073741824,1073741824,1073741824,1073741824], )"
+                    R"(strides=[1073741824,1073741824]} "far"
+    output %y
+  })"),
+            "node 'far': its kernel needs a buffer f32[1,1,2147483651,2147483651] of more than 64 TiB");
+  EXPECT_EQ(refusal(R"(graph {
+    input %x: f32[4194304,4194304]
+    %y: f32[4194304,4194304] = MatMul(%x, %x) "long"
+    output %y
+  })"),
+            "node 'long': its kernel takes 7.4e+19 steps");
+}
+
 }  // namespace
 }  // namespace mcc
