@@ -149,21 +149,29 @@ Expr times_at(const Winograd& w, const Expr& row, const std::function<Expr(i64)>
 }
 
 Tensor winograd_weights(const Tensor& weights, i64 m) {
+  constexpr size_t kBlock =
+      256;  // pairs of channels at a time, so that each of the many rows is written in long pieces
   const Winograd& w = *winograd(m);
-  const i64 pairs = weights.size() / 9, a = w.tile();
-  Tensor result({weights.type.dtype, {a * a, pairs}});
-  const std::span<const float> from = weights.data<float>();
-  const std::span<float> to = result.data<float>();
-  for (i64 pair = 0; pair < pairs; pair++) {
-    const auto g = from.subspan(static_cast<size_t>(9 * pair), 9);
-    for (i64 i = 0; i < a; i++) {
-      const std::vector<double>& gi = w.g[static_cast<size_t>(i)];
-      double left[3];
-      for (size_t c = 0; c < 3; c++) left[c] = gi[0] * g[c] + gi[1] * g[3 + c] + gi[2] * g[6 + c];
-      for (i64 j = 0; j < a; j++) {
-        const std::vector<double>& gj = w.g[static_cast<size_t>(j)];
-        to[static_cast<size_t>((i * a + j) * pairs + pair)] =
-            static_cast<float>(left[0] * gj[0] + left[1] * gj[1] + left[2] * gj[2]);
+  const auto pairs = static_cast<size_t>(weights.size() / 9), a = static_cast<size_t>(w.tile());
+  Tensor result({weights.type.dtype, {w.tile() * w.tile(), weights.size() / 9}});
+  const float* from = weights.data<float>().data();
+  float* to = result.data<float>().data();
+  double left[3][kBlock];  // G g, one row
+  for (size_t first = 0; first < pairs; first += kBlock) {
+    const size_t count = std::min(kBlock, pairs - first);
+    for (size_t i = 0; i < a; i++) {
+      const std::vector<double>& gi = w.g[i];
+      for (size_t c = 0; c < 3; c++) {
+        for (size_t p = 0; p < count; p++) {
+          const float* g = from + 9 * (first + p) + c;
+          left[c][p] = gi[0] * g[0] + gi[1] * g[3] + gi[2] * g[6];
+        }
+      }
+      for (size_t j = 0; j < a; j++) {
+        const std::vector<double>& gj = w.g[j];
+        float* row = to + (i * a + j) * pairs + first;
+        for (size_t p = 0; p < count; p++)
+          row[p] = static_cast<float>(left[0][p] * gj[0] + left[1][p] * gj[1] + left[2][p] * gj[2]);
       }
     }
   }
