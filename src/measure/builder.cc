@@ -69,7 +69,7 @@ Built build(const Task& task, std::span<const Trace> traces, const std::filesyst
   if (reference_object.empty()) {
     try {
       const KernelSource source{&task.func, "reference"};
-      reference_object = compile_object({&source, 1}, task.target, {.opt_level = 1});
+      reference_object = compile_object({&source, 1}, task.target);
     } catch (const std::exception& error) {
       built.failures.assign(traces.size(),
                             {Outcome::build_error, {}, fmt::format("the reference program: {}", error.what())});
