@@ -21,5 +21,6 @@ std::vector<double> bench(const std::function<void()>& run, const BenchOptions& 
 double now_s();        // monotonic clock
 double clock_probe();  // seconds a fixed dependent-arithmetic loop takes (about 1 ms): tells a disturbed machine
 void evict(std::span<const std::byte> memory);  // out of all caches
+void flush_tlb();                               // the translations of all pages; caches stay nearly as they are
 
 }  // namespace mcc

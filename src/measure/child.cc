@@ -179,6 +179,7 @@ Result measure(const Job& job, const CandidateJob& candidate, const TaskData& da
   if (job.cold_bytes > 0 && constant_bytes > job.cold_bytes)
     options.before_run = [&] {
       for (const auto& constant : bound.constants) evict(constant);
+      flush_tlb();
     };
   return {Outcome::ok, bench(run, options), ""};
 }
