@@ -21,17 +21,23 @@
 namespace mcc {
 namespace {
 
-// Small integers are all in range of what integer inputs usually index; floats are spread over [-1, 1).
-Tensor task_data(const TensorType& type, u64 seed, int param) {
-  Tensor tensor(type);
+// Small integers are all in range of what integer inputs usually index; floats are spread over [-1, 1). Constants are
+// as small as trained weights are, 1 / sqrt(length of a row): with larger ones a recurrent network is chaotic, and its
+// roundings grow to nonsense within a few steps.
+Tensor task_data(const loop::Buffer& buffer, u64 seed, int param) {
+  Tensor tensor({buffer.dtype, buffer.shape});
   Rng rng = Rng(seed).fork(static_cast<u64>(param));
-  const auto spread = [&] { return static_cast<float>(static_cast<i64>(rng.next() >> 40) - (1 << 23)) / (1 << 23); };
-  if (type.dtype == DType::f32) {  // nearly all there is, so without a look at the type for each element
+  const bool weights = buffer.scope == loop::Scope::constant && !buffer.shape.empty() && buffer.shape.back() > 0;
+  const float most = weights ? 1 / std::sqrt(static_cast<float>(buffer.shape.back())) : 1;
+  const auto spread = [&] {
+    return most * static_cast<float>(static_cast<i64>(rng.next() >> 40) - (1 << 23)) / (1 << 23);
+  };
+  if (buffer.dtype == DType::f32) {  // nearly all there is, so without a look at the type for each element
     for (float& value : tensor.data<float>()) value = spread();
     return tensor;
   }
   for (i64 i = 0, size = tensor.size(); i < size; i++) {
-    if (is_float(type.dtype))
+    if (is_float(buffer.dtype))
       tensor.set(i, spread());
     else
       tensor.set_int(i, rng.below(2));
@@ -129,9 +135,8 @@ TaskData prepare(const Job& job, void* library, References& references) {
   TaskData data{job.task, job.seed, {}, {}, {}};
   for (size_t p = 0; p < job.reference.params.size(); p++) {
     const loop::Buffer& buffer = job.reference.params[p];
-    data.sources.push_back(buffer.scope == loop::Scope::output
-                               ? Tensor()
-                               : task_data({buffer.dtype, buffer.shape}, job.seed, static_cast<int>(p)));
+    data.sources.push_back(buffer.scope == loop::Scope::output ? Tensor()
+                                                               : task_data(buffer, job.seed, static_cast<int>(p)));
     data.inputs.push_back(buffer.scope == loop::Scope::input ? copy_of(data.sources.back(), true) : Guarded());
   }
   const std::vector<Tensor>* known = references.find(job);

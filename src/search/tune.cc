@@ -211,10 +211,10 @@ void Run::close_if_hopeless(size_t at) {
   if (search.trials() >= kHopeless && search.failed() == search.trials()) closed_[at] = true;
 }
 
-// Not one success so far, of any task.
+// Every task was tried, and not one candidate worked.
 bool Run::nothing_works() const {
-  return std::none_of(searches_.begin(), searches_.end(),
-                      [](const TaskSearch& s) { return std::isfinite(s.best_seconds()); });
+  return std::all_of(searches_.begin(), searches_.end(),
+                     [](const TaskSearch& s) { return s.trials() > 0 && std::isinf(s.best_seconds()); });
 }
 
 Progress Run::progress() const {

@@ -12,6 +12,7 @@
 #include "costmodel/forest.h"
 #include "measure/runner.h"
 #include "passes/passes.h"
+#include "search/finals.h"
 #include "search/tune.h"
 #include "tools/bakery.h"
 #include "tools/preflight.h"
@@ -23,6 +24,9 @@ namespace {
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
+
+constexpr double kFinalsS = 30;
+constexpr double kSearchShare = 0.95;  // of a time budget; the rest is for finals and whole models
 
 std::atomic<bool> interrupted{false};
 
@@ -225,7 +229,8 @@ int cmd_tune(const Args& args) {
   options.stop = &interrupted;
   if (!a.time_budget.empty()) {
     const double left = deadline.left();
-    options.time_budget_s = std::max(local ? left - std::min(bakery.finish_s(), left / 2) : left, 1e-3);
+    options.time_budget_s =
+        std::max(local ? (left - std::min(bakery.finish_s(), left / 2)) * kSearchShare : left, 1e-3);
   }
   ProgressView view(a.quiet);
 
@@ -236,7 +241,9 @@ int cmd_tune(const Args& args) {
   Traces traces = best_alone(result.progress);
   Latency latency = estimate(result.progress);
   if (local && !interrupted) {
-    say("trying the fastest kernels together in the whole model");
+    const double left = a.time_budget.empty() ? kFinalsS : std::min(kFinalsS, deadline.left() - bakery.finish_s());
+    const int decided = run_finals(tasks, *runner, log, {.time_budget_s = std::max(left, 1e-3), .stop = &interrupted});
+    say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
     traces = bakery.choose(tasks, log, deadline, latency);
   }
   result.interrupted |= interrupted;

@@ -97,7 +97,10 @@ def build(args, model, folder):
     log = (args.logs or folder) / f"{model.stem}.db"
     done = run([args.mcc / "mcc-tune"] + common
                + [f"--trials={args.trials_per_task * tasks}", f"--log={log}", "--quiet", "--json"])
-    return None if done.returncode == 0 else "tune: " + last_line(done)
+    if done.returncode != 0:
+        return "tune: " + last_line(done)
+    wrong = json.loads(done.stdout)["trials_failed"].get("wrong_result", 0)
+    return f"tune: {wrong} candidates computed something else" if wrong else None
 
 
 def check(args, model, folder):

@@ -53,6 +53,21 @@ TEST(RecordStore, KeepsEverythingOnce) {
   EXPECT_EQ(store.of_task("odd", "other").size(), 0u);
 }
 
+TEST(RecordStore, FinalsComeFirstInTheirOwnOrder) {
+  RecordStore store = RecordStore::in_memory();
+  store.append({sample(0), sample(2), sample(4), sample(6)});  // each slower than the one before
+  const auto order = [&] {
+    std::string ids;
+    for (const Record& r : store.best("even", "dev", 4)) ids += r.id;
+    return ids;
+  };
+  EXPECT_EQ(order(), "id0id2id4id6");
+  store.put_finals("even", "dev", {{"id4", 2e-4}, {"id2", 1.5e-4}});
+  EXPECT_EQ(order(), "id2id4id0id6");
+  store.put_finals("even", "dev", {{"id6", 1e-5}});
+  EXPECT_EQ(order(), "id6id0id2id4");
+}
+
 TEST(RecordStore, FailuresHaveNoTime) {
   RecordStore store = RecordStore::in_memory();
   Record failed = sample(0);

@@ -9,6 +9,7 @@
 #include "costmodel/forest.h"
 #include "schedule/space.h"
 #include "schedule_samples.h"
+#include "search/finals.h"
 #include "search/task_notes.h"
 #include "search/tune.h"
 
@@ -55,6 +56,26 @@ class Broken : public Runner {
 
  private:
   std::set<std::string> keys_;
+};
+
+// On which one trace is ten times slower than it was.
+class Sober : public Runner {
+ public:
+  explicit Sober(Trace slow) : slow_(std::move(slow)) {}
+  std::string name() const override { return "sim"; }
+  std::vector<Result> run(const Task& task, std::span<const Trace> traces, double best_seconds) override {
+    std::vector<Result> results = simulated_runner(3)->run(task, traces, best_seconds);
+    for (size_t i = 0; i < traces.size(); i++) {
+      if (traces[i] == slow_)
+        for (double& seconds : results[i].seconds) seconds *= 10;
+    }
+    measured = std::vector<Trace>(traces.begin(), traces.end());
+    return results;
+  }
+  std::vector<Trace> measured;
+
+ private:
+  Trace slow_;
 };
 
 std::vector<std::string> lines(const RecordStore& log) {
@@ -193,6 +214,19 @@ TEST(Tune, SpendsTrialsWhereTheTimeGoes) {
   RecordStore log = RecordStore::in_memory();
   const TuneResult result = simulate({matmul_task(1), conv_task(1000)}, log, 320);
   EXPECT_GT(result.progress.tasks[1].trials, 2 * result.progress.tasks[0].trials);
+}
+
+TEST(Finals, WhoWasOnlyLuckyDoesNotLead) {
+  RecordStore log = RecordStore::in_memory();
+  const Task task = conv_task(1);
+  simulate({task}, log, 64);
+  const std::string device = device_key(task.target);
+  const Record lucky = log.best(task.key, device, 1)[0];
+  Sober runner(lucky.trace);
+  EXPECT_EQ(run_finals({task}, runner, log, {.within = 2}), 1);
+  EXPECT_NE(log.best(task.key, device, 1)[0].trace, lucky.trace);
+  EXPECT_TRUE(std::count(runner.measured.begin(), runner.measured.end(), default_trace(task)) == 3);
+  EXPECT_EQ(log.count(), 64);  // finals are no further trials
 }
 
 }  // namespace
