@@ -60,11 +60,11 @@ class RecordStore {
   void append(const std::vector<Record>& records);
   std::vector<Record> all() const;  // in order of insertion
   std::vector<Record> of_task(const std::string& task, const std::string& device) const;
-  // Ok ones, fastest first: those of the finals by what they took there, then the others by their own times.
+  // Ok ones: leaders in their order, then the others, fastest first.
   std::vector<Record> best(const std::string& task, const std::string& device, int n) const;
-  // Ids of records of one task, and what they took when they were measured side by side. Replaces what was there.
-  void put_finals(const std::string& task, const std::string& device,
-                  const std::vector<std::pair<std::string, double>>& seconds);
+  // The records, by id, that best() is to give first, in this order; known better than by the time that each took when
+  // it was found (search/finals.h). Replaces what was there.
+  void put_leaders(const std::string& task, const std::string& device, const std::vector<std::string>& ids);
   i64 count() const;
   // What is no measurement (docs/LOG.md), kept beside the records: pairs of a key and JSON text. In one transaction;
   // a key that is there already gets the new text.

@@ -212,24 +212,24 @@ std::vector<Record> RecordStore::of_task(const std::string& task, const std::str
 
 std::vector<Record> RecordStore::best(const std::string& task, const std::string& device, int n) const {
   Statement statement(impl_->db,
-                      "SELECT line FROM records LEFT JOIN notes ON kind='final' AND key=id "
+                      "SELECT line FROM records LEFT JOIN notes ON kind='leader' AND key=id "
                       "WHERE task=? AND device=? AND outcome='ok' AND median IS NOT NULL "
-                      "ORDER BY json IS NULL, CAST(json AS REAL), median, n LIMIT ?",
+                      "ORDER BY json IS NULL, CAST(json AS INTEGER), median, n LIMIT ?",
                       impl_->file);
   statement.bind(1, task).bind(2, device).bind(3, static_cast<double>(n));
   return read_all(statement);
 }
 
-void RecordStore::put_finals(const std::string& task, const std::string& device,
-                             const std::vector<std::pair<std::string, double>>& seconds) {
+void RecordStore::put_leaders(const std::string& task, const std::string& device, const std::vector<std::string>& ids) {
   impl_->transaction([&] {
-    Statement remove(
-        impl_->db, "DELETE FROM notes WHERE kind='final' AND key IN (SELECT id FROM records WHERE task=? AND device=?)",
-        impl_->file);
+    Statement remove(impl_->db,
+                     "DELETE FROM notes WHERE kind='leader' AND key IN (SELECT id FROM records WHERE task=? AND "
+                     "device=?)",
+                     impl_->file);
     remove.bind(1, task).bind(2, device).step();
-    Statement insert(impl_->db, "INSERT OR REPLACE INTO notes (kind, key, json) VALUES ('final',?,?)", impl_->file);
-    for (const auto& [id, time] : seconds) {
-      insert.bind(1, id).bind(2, fmt::format("{}", time)).step();
+    Statement insert(impl_->db, "INSERT OR REPLACE INTO notes (kind, key, json) VALUES ('leader',?,?)", impl_->file);
+    for (size_t rank = 0; rank < ids.size(); rank++) {
+      insert.bind(1, ids[rank]).bind(2, std::to_string(rank)).step();
       insert.reset();
     }
   });

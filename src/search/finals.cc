@@ -1,12 +1,19 @@
 #include "search/finals.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/deadline.h"
 #include "schedule/space.h"
 
 namespace mcc {
 namespace {
+
+std::optional<Record> find_record(const Task& task, const Trace& trace, const RecordStore& log) {
+  for (Record& r : log.of_task(task.key, device_key(task.target)))
+    if (r.trace == trace && r.result.outcome == Outcome::ok) return std::move(r);
+  return std::nullopt;
+}
 
 std::vector<Record> choose_finalists(const Task& task, const RecordStore& log, const FinalsOptions& options) {
   const std::string device = device_key(task.target);
@@ -15,11 +22,9 @@ std::vector<Record> choose_finalists(const Task& task, const RecordStore& log, c
   for (const Record& r : chosen) fastest = std::min(fastest, r.result.best());
   std::erase_if(chosen, [&](const Record& r) { return r.result.best() > fastest * options.within; });
   const Trace usual = default_trace(task);
-  const auto is_usual = [&](const Record& r) { return r.trace == usual && r.result.outcome == Outcome::ok; };
-  if (chosen.empty() || std::any_of(chosen.begin(), chosen.end(), is_usual)) return chosen;
-  const std::vector<Record> all = log.of_task(task.key, device);
-  const auto found = std::find_if(all.begin(), all.end(), is_usual);
-  if (found != all.end()) chosen.push_back(*found);
+  if (std::any_of(chosen.begin(), chosen.end(), [&](const Record& r) { return r.trace == usual; })) return chosen;
+  if (std::optional<Record> record = find_record(task, usual, log); record && !chosen.empty())
+    chosen.push_back(std::move(*record));
   return chosen;
 }
 
@@ -28,15 +33,15 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Each finalist's median over all samples of all rounds; fewer than given where one failed this time.
-std::vector<std::pair<std::string, double>> measure_side_by_side(const Task& task, const std::vector<Record>& finalists,
-                                                                 Runner& runner, int rounds) {
+// Ids, fastest first by the median over all samples of all rounds; without those that failed this time.
+std::vector<std::string> measure_side_by_side(const Task& task, const std::vector<Record>& finalists, Runner& runner,
+                                              int rounds) {
   std::vector<Trace> traces;
   for (int round = 0; round < rounds; round++)
     for (const Record& r : finalists) traces.push_back(r.trace);
   constexpr double kNoEarlyEnd = std::numeric_limits<double>::infinity();
   const std::vector<Result> results = runner.run(task, traces, kNoEarlyEnd);
-  std::vector<std::pair<std::string, double>> seconds;
+  std::vector<std::pair<double, std::string>> order;
   for (size_t i = 0; i < finalists.size(); i++) {
     std::vector<double> samples;
     bool ok = true;
@@ -44,9 +49,12 @@ std::vector<std::pair<std::string, double>> measure_side_by_side(const Task& tas
       ok = ok && results[at].outcome == Outcome::ok;
       samples.insert(samples.end(), results[at].seconds.begin(), results[at].seconds.end());
     }
-    if (ok && !samples.empty()) seconds.emplace_back(finalists[i].id, median(std::move(samples)));
+    if (ok && !samples.empty()) order.emplace_back(median(std::move(samples)), finalists[i].id);
   }
-  return seconds;
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> ids;
+  for (auto& [seconds, id] : order) ids.push_back(std::move(id));
+  return ids;
 }
 
 }  // namespace
@@ -64,10 +72,25 @@ int run_finals(const std::vector<Task>& tasks, Runner& runner, RecordStore& log,
     if (deadline.left() <= 0 || (options.stop != nullptr && options.stop->load())) break;
     const std::vector<Record> finalists = choose_finalists(*task, log, options);
     if (finalists.size() < 2) continue;
-    log.put_finals(task->key, device_key(task->target), measure_side_by_side(*task, finalists, runner, options.rounds));
+    log.put_leaders(task->key, device_key(task->target),
+                    measure_side_by_side(*task, finalists, runner, options.rounds));
     decided++;
   }
   return decided;
+}
+
+void keep_choice(const std::vector<Task>& tasks, const std::map<std::string, Trace>& traces, RecordStore& log) {
+  constexpr int kLeaders = 5;
+  for (const Task& task : tasks) {
+    const auto chosen = traces.find(task.key);
+    const std::optional<Record> first =
+        find_record(task, chosen != traces.end() ? chosen->second : default_trace(task), log);
+    if (!first) continue;
+    std::vector<std::string> ids{first->id};
+    for (const Record& r : log.best(task.key, device_key(task.target), kLeaders))
+      if (r.id != first->id) ids.push_back(r.id);
+    log.put_leaders(task.key, device_key(task.target), ids);
+  }
 }
 
 }  // namespace mcc

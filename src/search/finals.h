@@ -1,7 +1,9 @@
-// The finals: what a search found fastest was also lucky. The few leaders of each task, and its default schedule, are
-// measured once more, in turns and in one batch, and rank by that from then on (RecordStore::best).
+// The finals: what a search found fastest was also lucky. The few fastest of each task, and its default schedule, are
+// measured once more, in turns and in one batch, and lead in the log in that order (RecordStore::best).
 #pragma once
 #include <atomic>
+#include <map>
+#include <string>
 #include <vector>
 
 #include "measure/runner.h"
@@ -19,5 +21,9 @@ struct FinalsOptions {
 };
 // Returns the number of tasks that were decided.
 int run_finals(const std::vector<Task>& tasks, Runner& runner, RecordStore& log, const FinalsOptions& options);
+
+// What the whole model is fastest with becomes each task's leader, so that a later look-up builds the same program: the
+// trace given for the task, else its default one.
+void keep_choice(const std::vector<Task>& tasks, const std::map<std::string, Trace>& traces, RecordStore& log);
 
 }  // namespace mcc

@@ -245,6 +245,7 @@ int cmd_tune(const Args& args) {
     const int decided = run_finals(tasks, *runner, log, {.time_budget_s = std::max(left, 1e-3), .stop = &interrupted});
     say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
     traces = bakery.choose(tasks, log, deadline, latency);
+    keep_choice(tasks, traces, log);
   }
   result.interrupted |= interrupted;
   if (result.interrupted) say("interrupted: writing the best so far");

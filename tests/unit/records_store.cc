@@ -53,7 +53,7 @@ TEST(RecordStore, KeepsEverythingOnce) {
   EXPECT_EQ(store.of_task("odd", "other").size(), 0u);
 }
 
-TEST(RecordStore, FinalsComeFirstInTheirOwnOrder) {
+TEST(RecordStore, LeadersComeFirstInTheirOwnOrder) {
   RecordStore store = RecordStore::in_memory();
   store.append({sample(0), sample(2), sample(4), sample(6)});  // each slower than the one before
   const auto order = [&] {
@@ -62,9 +62,9 @@ TEST(RecordStore, FinalsComeFirstInTheirOwnOrder) {
     return ids;
   };
   EXPECT_EQ(order(), "id0id2id4id6");
-  store.put_finals("even", "dev", {{"id4", 2e-4}, {"id2", 1.5e-4}});
-  EXPECT_EQ(order(), "id2id4id0id6");
-  store.put_finals("even", "dev", {{"id6", 1e-5}});
+  store.put_leaders("even", "dev", {"id4", "id2"});
+  EXPECT_EQ(order(), "id4id2id0id6");
+  store.put_leaders("even", "dev", {"id6"});
   EXPECT_EQ(order(), "id6id0id2id4");
 }
 
