@@ -226,6 +226,7 @@ Progress Run::progress() const {
   }
   p.trials = trials_;
   p.trials_total = options_.trials;
+  p.measured = measured_now_;
   p.failures = failures_;
   p.seconds = deadline_.elapsed();
   p.proposing = proposing_;

@@ -34,13 +34,15 @@ struct TaskProgress {
 };
 struct Progress {
   std::vector<TaskProgress> tasks;
-  i64 trials = 0, trials_total = 0;
+  i64 trials = 0, trials_total = 0;     // those found in the log included
+  i64 measured = 0;                     // by this run
   std::map<std::string, i64> failures;  // outcome name -> count
   double seconds = 0;                   // of this run so far
   double proposing = 0;                 // of these: candidates found and ranked, cost model trained
   RunnerTime runner;                    // of these
   RankQuality last_round;               // of the cost model on the last batch
   int current_task = -1;
+  double trials_per_second() const { return seconds > 0 ? static_cast<double>(measured) / seconds : 0; }
 };
 
 struct TuneResult {

@@ -142,7 +142,7 @@ Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, 
   json["trials_ok"] = p.trials - failed;
   json["trials_failed"] = p.failures;
   json["seconds"] = p.seconds;
-  json["trials_per_second"] = p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0;
+  json["trials_per_second"] = p.trials_per_second();
   json["seconds_by_step"] = {{"propose", p.proposing}, {"build", p.runner.build}, {"measure", p.runner.measure}};
   json["latency_ms_default"] = latency.default_ms;
   json["latency_ms_tuned"] = std::min(latency.default_ms, latency.tuned_ms);

@@ -20,8 +20,8 @@ std::string duration(double seconds) {
 }
 
 std::string remaining(const Progress& p) {
-  if (p.trials <= 0 || p.seconds < 1 || p.trials >= p.trials_total) return "-";
-  return duration(p.seconds / static_cast<double>(p.trials) * static_cast<double>(p.trials_total - p.trials));
+  if (p.measured <= 0 || p.seconds < 1 || p.trials >= p.trials_total) return "-";
+  return duration(static_cast<double>(p.trials_total - p.trials) / p.trials_per_second());
 }
 
 std::string latency(double seconds) {
@@ -65,8 +65,7 @@ void ProgressView::print_line(const Progress& p) {
   last_trials_ = p.trials;
   const std::string task = p.current_task >= 0 ? p.tasks[static_cast<size_t>(p.current_task)].name : "start";
   fmt::print(stderr, "trials {}/{}  model {}  {:.1f} trials/s  left {}  failed: {}  [{}]\n", p.trials, p.trials_total,
-             latency(run_seconds(p)), p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, remaining(p),
-             failures(p), task);
+             latency(run_seconds(p)), p.trials_per_second(), remaining(p), failures(p), task);
 }
 
 void ProgressView::draw_table(const Progress& p) {
@@ -97,7 +96,7 @@ void ProgressView::draw_table(const Progress& p) {
   out +=
       fmt::format("[{}{}] {}/{} trials  {:.1f}/s  {} so far, {} left\n", std::string(static_cast<size_t>(filled), '#'),
                   std::string(static_cast<size_t>(kBarWidth - filled), '.'), p.trials, p.trials_total,
-                  p.seconds > 0 ? static_cast<double>(p.trials) / p.seconds : 0.0, duration(p.seconds), remaining(p));
+                  p.trials_per_second(), duration(p.seconds), remaining(p));
   out += fmt::format("model {}   failed: {}   cost model: pairs {:.2f}, recall {:.2f}\n", latency(run_seconds(p)),
                      failures(p), p.last_round.pairwise_accuracy, p.last_round.recall_at_k);
   lines += 2;
