@@ -15,16 +15,21 @@ std::optional<Record> find_record(const Task& task, const Trace& trace, const Re
   return std::nullopt;
 }
 
+// The fastest as found, the leader so far, and the default schedule.
 std::vector<Record> choose_finalists(const Task& task, const RecordStore& log, const FinalsOptions& options) {
   const std::string device = device_key(task.target);
-  std::vector<Record> chosen = log.best(task.key, device, options.finalists);
-  double fastest = std::numeric_limits<double>::infinity();
-  for (const Record& r : chosen) fastest = std::min(fastest, r.result.best());
-  std::erase_if(chosen, [&](const Record& r) { return r.result.best() > fastest * options.within; });
+  std::vector<Record> all = log.of_task(task.key, device);
+  std::erase_if(all, [](const Record& r) { return r.result.outcome != Outcome::ok; });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Record& a, const Record& b) { return a.result.best() < b.result.best(); });
   const Trace usual = default_trace(task);
-  if (std::any_of(chosen.begin(), chosen.end(), [&](const Record& r) { return r.trace == usual; })) return chosen;
-  if (std::optional<Record> record = find_record(task, usual, log); record && !chosen.empty())
-    chosen.push_back(std::move(*record));
+  const std::vector<Record> leader = log.best(task.key, device, 1);
+  const double limit = all.empty() ? 0 : all[0].result.best() * options.within;
+  std::vector<Record> chosen;
+  for (size_t i = 0; i < all.size(); i++) {
+    const bool fast = i < static_cast<size_t>(options.finalists) && all[i].result.best() <= limit;
+    if (fast || all[i].trace == usual || all[i].id == leader[0].id) chosen.push_back(std::move(all[i]));
+  }
   return chosen;
 }
 
@@ -69,11 +74,14 @@ int run_finals(const std::vector<Task>& tasks, Runner& runner, RecordStore& log,
   std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   int decided = 0;
   for (const auto& [time, task] : order) {
-    if (deadline.left() <= 0 || (options.stop != nullptr && options.stop->load())) break;
+    const std::string device = device_key(task->target);
+    if (deadline.left() <= 0 || (options.stop != nullptr && options.stop->load())) {
+      log.put_leaders(task->key, device, {});  // of an earlier run: they have not met what was found since
+      continue;
+    }
     const std::vector<Record> finalists = choose_finalists(*task, log, options);
     if (finalists.size() < 2) continue;
-    log.put_leaders(task->key, device_key(task->target),
-                    measure_side_by_side(*task, finalists, runner, options.rounds));
+    log.put_leaders(task->key, device, measure_side_by_side(*task, finalists, runner, options.rounds));
     decided++;
   }
   return decided;

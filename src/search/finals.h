@@ -13,7 +13,7 @@
 namespace mcc {
 
 struct FinalsOptions {
-  int finalists = 4;                        // of a task, besides the default schedule
+  int finalists = 4;                        // of a task, besides the default schedule and the leader so far
   double within = 1.1;                      // times the fastest; what is slower has no chance
   int rounds = 3;                           // measurements of each
   double time_budget_s = 30;                // no further task after this; the heaviest come first
