@@ -18,7 +18,7 @@ struct KernelSource {
   std::string symbol;
 };
 struct CodegenOptions {
-  int opt_level = 2;  // 1: quick to compile; 2: everything that pays
+  int opt_level = 2;  // 1: little, so that tests see what was emitted; 2: everything that pays
   bool position_independent = true;
 };
 // A relocatable ELF object with all the kernels. Thread safe (one LLVM context a call). Throws JobError when LLVM

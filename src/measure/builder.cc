@@ -38,7 +38,7 @@ Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
 
 // One shared object of all parts; throws JobError with the linker's words.
 void link(const std::vector<std::filesystem::path>& objects, const std::filesystem::path& library) {
-  // The little there is to link takes less than a linker's own start, and mold starts ten times as fast as LLVM's.
+  // With so little to link it is the linker's own start that counts: 0.01 s of mold, 0.07 s of LLVM's.
   std::vector<std::string> argv = {find_program({"mold", "ld.lld-19", "ld.lld"}), "-shared", "-o", library.string(),
                                    "--allow-shlib-undefined"};
   for (const auto& object : objects) argv.push_back(object.string());

@@ -1,9 +1,8 @@
 // Schedules without any search. In each sketch the rules prefer a choice for each knob; for those that depend on caches
 // and threads (not what is inside the inner loop: the register tile has its own estimate, and unrolling further than
 // the rules prefer only made code slower; nor what a rule has settled) a few rounds of descent with the analytic model
-// improve it. The result
-// is a point of the space, so the search can start from it. Falls back to simpler sketches, at last to plain loops,
-// which always apply.
+// improve it. The result is a point of the space, so the search can start from it. Falls back to simpler sketches, at
+// last to plain loops, which always apply.
 #include <algorithm>
 
 #include "loop/ir.h"

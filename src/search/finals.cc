@@ -1,6 +1,7 @@
 #include "search/finals.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 
 #include "base/deadline.h"
@@ -8,12 +9,6 @@
 
 namespace mcc {
 namespace {
-
-std::optional<Record> find_record(const Task& task, const Trace& trace, const RecordStore& log) {
-  for (Record& r : log.of_task(task.key, device_key(task.target)))
-    if (r.trace == trace && r.result.outcome == Outcome::ok) return std::move(r);
-  return std::nullopt;
-}
 
 // The fastest as found, the leader so far, and the default schedule.
 std::vector<Record> choose_finalists(const Task& task, const RecordStore& log, const FinalsOptions& options) {
@@ -60,6 +55,12 @@ std::vector<std::string> measure_side_by_side(const Task& task, const std::vecto
   std::vector<std::string> ids;
   for (auto& [seconds, id] : order) ids.push_back(std::move(id));
   return ids;
+}
+
+std::optional<Record> find_record(const Task& task, const Trace& trace, const RecordStore& log) {
+  for (Record& r : log.of_task(task.key, device_key(task.target)))
+    if (r.trace == trace && r.result.outcome == Outcome::ok) return std::move(r);
+  return std::nullopt;
 }
 
 }  // namespace

@@ -4,12 +4,15 @@
 #include <chrono>
 
 namespace mcc {
-
 namespace {
 
-constexpr size_t kSwapped = 3;  // leaders of a task that are tried in place of its incumbent
-
-bool faster(const Record& a, const Record& b) { return a.result.best() < b.result.best(); }
+// Whatever the finals said: a model is no bench.
+Trace fastest_found(const Task& task, const RecordStore& log) {
+  const std::vector<Record> all = log.of_task(task.key, device_key(task.target));
+  return std::min_element(all.begin(), all.end(),
+                          [](const Record& a, const Record& b) { return a.result.best() < b.result.best(); })
+      ->trace;
+}
 
 }  // namespace
 
@@ -18,12 +21,12 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   Recombined result;
   std::vector<std::pair<double, size_t>> by_time;
   std::vector<std::vector<Record>> top(tasks.size());
-  std::map<std::string, Trace> fastest_found;  // whatever the finals said: a model is no bench
+  std::map<std::string, Trace> as_found;
   for (size_t i = 0; i < tasks.size(); i++) {
     top[i] = log.best(tasks[i].key, device_key(tasks[i].target), options.alternatives);
     if (top[i].empty()) continue;
     result.traces[tasks[i].key] = top[i].front().trace;
-    fastest_found[tasks[i].key] = std::min_element(top[i].begin(), top[i].end(), faster)->trace;
+    as_found[tasks[i].key] = fastest_found(tasks[i], log);
     by_time.emplace_back(-tasks[i].weight * top[i].front().result.best(), i);
   }
   std::stable_sort(by_time.begin(), by_time.end());
@@ -33,13 +36,13 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   const auto end =
       Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_budget_s));
   double incumbent = seconds(result.traces);
-  if (fastest_found != result.traces) {
-    const double now = seconds(fastest_found);
+  if (as_found != result.traces && Clock::now() < end) {
+    const double now = seconds(as_found);
     result.tried++;
-    if (now < incumbent) incumbent = now, result.traces = fastest_found, result.kept++;
+    if (now < incumbent) incumbent = now, result.traces = as_found, result.kept++;
   }
   for (const auto& [time, i] : by_time) {
-    for (size_t k = 0; k < std::min<size_t>(kSwapped, top[i].size()) && Clock::now() < end; k++) {
+    for (size_t k = 0; k < top[i].size() && Clock::now() < end; k++) {
       if (top[i][k].trace == result.traces[tasks[i].key]) continue;
       std::map<std::string, Trace> challenger = result.traces;
       challenger[tasks[i].key] = top[i][k].trace;

@@ -13,7 +13,7 @@
 namespace mcc {
 
 struct RecombineOptions {
-  int alternatives = 5;       // traces of a task that take part
+  int alternatives = 3;       // leaders of a task that take part
   int tasks = 4;              // heaviest ones only
   double min_gain = 0.01;     // of the whole model, to displace the incumbent
   double time_budget_s = 60;  // no further challenger is tried after this

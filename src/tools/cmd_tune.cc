@@ -25,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr double kFinalsS = 30;
 constexpr double kSearchShare = 0.95;  // of a time budget; the rest is for finals and whole models
 
 std::atomic<bool> interrupted{false};
@@ -241,8 +240,10 @@ int cmd_tune(const Args& args) {
   Traces traces = best_alone(result.progress);
   Latency latency = estimate(result.progress);
   if (local && !interrupted) {
-    const double left = a.time_budget.empty() ? kFinalsS : std::min(kFinalsS, deadline.left() - bakery.finish_s());
-    const int decided = run_finals(tasks, *runner, log, {.time_budget_s = std::max(left, 1e-3), .stop = &interrupted});
+    FinalsOptions finals;
+    finals.time_budget_s = std::max(std::min(finals.time_budget_s, deadline.left() - bakery.finish_s()), 1e-3);
+    finals.stop = &interrupted;
+    const int decided = run_finals(tasks, *runner, log, finals);
     say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
     traces = bakery.choose(tasks, log, deadline, latency);
     keep_choice(tasks, traces, log);
