@@ -41,6 +41,7 @@ const OpDef& known_op(const Node& node) {
 std::vector<TensorType> infer_all(const Node& node, const OpDef& op, Types in) {
   try {
     check_inputs(node, op, in);
+    if (node.out.empty()) fail("has no outputs");
     std::vector<TensorType> types = op.infer(node, in);
     if (types.size() < node.out.size()) fail("has at most {} outputs, not {}", types.size(), node.out.size());
     types.resize(node.out.size());
