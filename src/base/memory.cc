@@ -1,12 +1,11 @@
 #include "base/memory.h"
 
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-
-#include "base/base.h"
 
 namespace mcc {
 namespace {
@@ -35,6 +34,12 @@ void require_memory(double bytes, std::string_view what) {
   const double limit = memory_limit();
   if (bytes > limit)
     fail("{} takes {:.1f} GiB of memory, more than the {:.1f} GiB that can be had here", what, gib(bytes), gib(limit));
+}
+
+void prefer_huge_pages(void* memory, u64 bytes) {
+  const u64 start = reinterpret_cast<u64>(memory);
+  const u64 first = (start + kHugePage - 1) / kHugePage * kHugePage, end = (start + bytes) / kHugePage * kHugePage;
+  if (first < end) madvise(static_cast<char*>(memory) + (first - start), end - first, MADV_HUGEPAGE);
 }
 
 }  // namespace mcc

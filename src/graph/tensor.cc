@@ -1,12 +1,16 @@
 // Tensors and element access for every type through one switch (visit), so that each conversion is written once.
 #include "graph/tensor.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>
+
+#include "base/memory.h"
 
 namespace mcc {
 namespace {
@@ -68,8 +72,18 @@ T from_double(double value) {
   }
 }
 
-// Large blocks come from calloc as pages that nobody has touched yet, and cost nothing until they are written.
+// Pages that nobody has touched yet, which cost nothing until they are written.
+std::shared_ptr<std::byte> map_zeroed(size_t size) {
+  const size_t mapped = size + kHugePage;
+  void* const map = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (map == MAP_FAILED) throw std::bad_alloc();
+  const auto start = static_cast<std::byte*>(map) + kHugePage - reinterpret_cast<std::uintptr_t>(map) % kHugePage;
+  prefer_huge_pages(start, size);
+  return {start, [map, mapped](std::byte*) { munmap(map, mapped); }};
+}
+
 std::shared_ptr<std::byte> allocate_zeroed(i64 size) {
+  if (size >= static_cast<i64>(kHugePage)) return map_zeroed(static_cast<size_t>(size));
   constexpr size_t alignment = 64;
   auto* raw = static_cast<std::byte*>(std::calloc(static_cast<size_t>(std::max<i64>(size, 1)) + alignment, 1));
   if (raw == nullptr) throw std::bad_alloc();

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "base/memory.h"
+
 namespace mcc {
 namespace {
 constexpr i64 kPage = 4096;
@@ -17,6 +19,7 @@ Guarded::Guarded(i64 bytes) : size_(bytes) {
   map_ = static_cast<std::byte*>(at);
   if (mprotect(map_ + kPage, static_cast<size_t>(inside), PROT_READ | PROT_WRITE) != 0)
     throw JobError(fmt::format("no memory for a buffer of {} bytes", bytes));
+  prefer_huge_pages(map_ + kPage, static_cast<u64>(inside));  // as the weights of an artifact lie in them
   data_ = map_ + kPage + inside - round_up(bytes, 64);
 }
 

@@ -4,11 +4,13 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/file.h"
+#include "base/memory.h"
 #include "base/process.h"
 #include "graph/npy.h"
 #include "loop/build.h"
@@ -237,6 +239,33 @@ TEST(Artifact, FoldersAreReplacedWholeOrLeftAlone) {
   EXPECT_TRUE(fs::exists(dir.path() / "m/thesis.txt"));
   EXPECT_THROW(make("host", "so", dir.path() / "no/such/parent"), Error);
   EXPECT_THROW(make("host", "zip", dir.path() / "z"), Error);
+}
+
+std::vector<Elf64_Phdr> loaded_segments(const std::string& object) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, object.data(), sizeof header);
+  std::vector<Elf64_Phdr> segments(header.e_phnum);
+  std::memcpy(segments.data(), object.data() + header.e_phoff, segments.size() * sizeof segments[0]);
+  std::erase_if(segments, [](const Elf64_Phdr& segment) { return segment.p_type != PT_LOAD; });
+  return segments;
+}
+
+TEST(Link, LargeProgramsAreLinkedForHugePages) {
+  for (const u64 weight_bytes : {u64(4096), 3 * kHugePage}) {
+    const TempDir dir;
+    ElfData data;
+    data.section = ".rodata.test";
+    data.bytes = static_cast<i64>(weight_bytes);
+    data.symbols = {{"mcc_model_get", 0, data.bytes}};
+    const Target target = find_target("host");
+    const Files runtime = write_runtime(dir.path(), target, false);
+    write_elf(dir.path() / "weights.o", elf_machine(read_file(runtime.at(0))), data);
+    const Files others(runtime.begin() + 1, runtime.end());  // the first one defines mcc_model_get, too
+    link_shared({dir.path() / "weights.o"}, others, target, dir.path(), dir.path() / "model.so");
+    EXPECT_EQ(fs::status(dir.path() / "model.so").permissions() & fs::perms::owner_all, fs::perms::owner_all);
+    for (const Elf64_Phdr& segment : loaded_segments(read_file(dir.path() / "model.so")))
+      EXPECT_EQ(segment.p_align, weight_bytes < kHugePage ? 4096 : kHugePage);
+  }
 }
 
 TEST(Elf, ObjectsCarryContentAndSymbols) {

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "runtime/artifact/main.h"
@@ -34,9 +35,15 @@ static long long number(const char* argument, const char* text, long long least)
   return value;
 }
 
+/* Large memory in pages of 2 MiB, where the system has them: they are touched far sooner than 512 small ones each. */
 static void* allocate(int64_t bytes, int64_t align) {
+  const int64_t huge = 2 << 20;
   void* memory = NULL;
+  if (bytes >= huge && align < huge) align = huge;
   if (posix_memalign(&memory, (size_t)align, (size_t)(bytes > 0 ? bytes : 1)) != 0) die(1, "model", "out of memory");
+#ifdef MADV_HUGEPAGE
+  if (bytes >= huge) madvise(memory, (size_t)(bytes / huge * huge), MADV_HUGEPAGE);
+#endif
   memset(memory, 0, (size_t)bytes);
   return memory;
 }
