@@ -269,6 +269,9 @@ class Printer {
       const loop::If* branch = std::get_if<loop::If>(&stmt.node);
       if (!conducts) codegen::add_used_buffers(stmt, used);
       if (conducts && branch) codegen::add_used_buffers(branch->condition, used);
+      if (conducts && l) {
+        for (const loop::Prefetch& fetch : l->ahead) used.insert(fetch.buffer);
+      }
       if (conducts && l && l->kind == LoopKind::parallel) {
         call_parallel(*l, depth, out);
       } else {
