@@ -134,6 +134,7 @@ void Walker::import_node(onnx::NodeProto& node, Scope& scope, const Frame& frame
 }
 
 void Walker::bind_node(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame) {
+  if (node.output_size() == 0) fail("has no outputs");
   call.opset = opset_of(node.domain(), frame);
   for (const std::string& name : node.input()) call.in.push_back(find(name, scope));
   for (const std::string& name : node.output()) call.wanted.push_back(!name.empty());

@@ -1,6 +1,7 @@
 // Reads the text form of a whole program (ir.h): one function for each production.
 #include "loop/parse.h"
 
+#include <limits>
 #include <map>
 
 #include "base/text.h"
@@ -27,6 +28,7 @@ class FuncParser {
  private:
   std::string identifier(std::string_view what);
   i64 integer();
+  int axis();
   Shape shape();
   void buffer(Scope scope);
   void pack(Pack& pack);
@@ -61,6 +63,13 @@ i64 FuncParser::integer() {
   return *value;
 }
 
+int FuncParser::axis() {
+  const size_t at = scan_.peek().at;
+  const i64 value = integer();
+  if (value > std::numeric_limits<int>::max()) scan_.error_at(at, fmt::format("{} is no axis", value));
+  return static_cast<int>(value);
+}
+
 Shape FuncParser::shape() {
   Shape dims;
   scan_.expect("[");
@@ -79,7 +88,7 @@ void FuncParser::pack(Pack& pack) {
   }
   while (scan_.peek().kind == Token::number) {
     PackDim dim;
-    dim.axis = static_cast<int>(integer());
+    dim.axis = axis();
     if (scan_.accept("*")) dim.scale = integer();
     pack.dims.push_back(dim);
   }
@@ -90,6 +99,8 @@ void FuncParser::buffer(Scope scope) {
   Buffer b;
   b.scope = scope;
   b.name = identifier("a buffer's name");
+  if (b.name == "vars" || b.name == "else")  // a store to it would be read as something else
+    scan_.error_at(name.at, fmt::format("'{}' cannot be the name of a buffer", b.name));
   scan_.expect(":");
   const Token type = scan_.next();
   const auto dtype = dtype_from_name(type.spelling);

@@ -4,7 +4,7 @@
 // own message, so that a family only says what is wrong ("axis 4 is outside rank 3").
 #include <algorithm>
 
-#include "ops/op_def.h"
+#include "ops/evaluate.h"
 
 namespace mcc {
 
@@ -41,6 +41,7 @@ const OpDef& known_op(const Node& node) {
 std::vector<TensorType> infer_all(const Node& node, const OpDef& op, Types in) {
   try {
     check_inputs(node, op, in);
+    if (node.out.empty()) fail("has no outputs");
     std::vector<TensorType> types = op.infer(node, in);
     if (types.size() < node.out.size()) fail("has at most {} outputs, not {}", types.size(), node.out.size());
     types.resize(node.out.size());
@@ -81,6 +82,10 @@ std::vector<Tensor> evaluate(const Node& node, std::span<const Tensor* const> in
 }
 
 std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs) {
+  return evaluate(graph, inputs, [](const Node&, std::span<const Tensor* const>, std::span<const Tensor>) {});
+}
+
+std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs, const NodeVisit& visit) {
   MCC_CHECK(inputs.size() == graph.inputs.size());
   std::vector<Tensor> values(graph.values.size());
   std::vector<int> reads(graph.values.size(), 0);  // still to come; an output is never freed
@@ -100,6 +105,7 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs)
       types.push_back(v == kNone ? missing_type() : graph.values[static_cast<size_t>(v)].type);
     }
     std::vector<Tensor> out = evaluate(node, in, types);
+    visit(node, in, out);
     for (size_t i = 0; i < out.size(); i++)
       if (node.out[i] != kNone) values[static_cast<size_t>(node.out[i])] = std::move(out[i]);
     for (ValueId v : node.in)

@@ -1,10 +1,13 @@
 // mcc-verify: runs an artifact and the reference evaluator of its model on the same inputs and compares the outputs.
-// The error of an output is its largest absolute difference, relative to the output's largest magnitude.
+// The error of an output is its largest absolute difference, relative to the output's largest magnitude. Where a sum of
+// the reference passes the range of its type, the outputs behind it cannot be compared, which is no verdict but an
+// error.
 #include <nlohmann/json.hpp>
 
 #include "base/memory.h"
 #include "graph/npy.h"
 #include "ops/op_def.h"
+#include "ops/overflow.h"
 #include "tools/artifact.h"
 #include "tools/tools.h"
 
@@ -66,35 +69,55 @@ void require_memory_for(const ArtifactInfo& info, const Graph& graph) {
                  info.folder.string() + ": comparing it with the reference");
 }
 
-bool report(const VerifyArgs& args, const std::vector<Tensor>& got, const std::vector<Tensor>& want,
-            const ArtifactInfo& info) {
-  bool ok = true;
+struct Judged {
   nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  std::vector<ValueId> bad;
+};
+
+Judged judge(const VerifyArgs& args, const Graph& graph, const std::vector<Tensor>& got,
+             const std::vector<Tensor>& want, const ArtifactInfo& info) {
+  Judged judged;
   for (size_t o = 0; o < want.size(); o++) {
     if (got[o].type != want[o].type)
       fail("output {} is {} in the artifact, {} in the model", info.outputs[o].name, to_string(got[o].type),
            to_string(want[o].type));
     const Comparison c = compare(got[o], want[o]);
     const bool good = c.relative() <= args.tolerance && c.mismatched_special == 0;
-    ok &= good;
-    outputs.push_back({{"name", info.outputs[o].name},
-                       {"relative_error", c.relative()},
-                       {"largest", c.max_abs_want},
-                       {"special_mismatches", c.mismatched_special},
-                       {"ok", good}});
+    if (!good) judged.bad.push_back(graph.outputs[o]);
+    judged.outputs.push_back({{"name", info.outputs[o].name},
+                              {"relative_error", c.relative()},
+                              {"largest", c.max_abs_want},
+                              {"special_mismatches", c.mismatched_special},
+                              {"ok", good}});
     fmt::print(stderr, "{}: relative error {:.3g} of {:.3g}{}{}\n", info.outputs[o].name, c.relative(), c.max_abs_want,
                c.mismatched_special ? fmt::format(", {} NaN or infinity mismatches", c.mismatched_special) : "",
                good ? "" : "  TOO LARGE");
   }
-  if (args.json)
-    fmt::print("{}\n", nlohmann::ordered_json{{"artifact", info.folder.string()},
-                                              {"seed", args.seed},
-                                              {"tolerance", args.tolerance},
-                                              {"ok", ok},
-                                              {"outputs", outputs}}
-                           .dump());
-  else
-    fmt::print("{}\n", ok ? "ok" : "wrong");
+  return judged;
+}
+
+// Why bad outputs may be right all the same; empty if they are wrong.
+std::string why_undecided(const Graph& graph, const std::vector<Tensor>& inputs, const std::vector<ValueId>& bad) {
+  const std::optional<Overflow> overflow = find_overflow(graph, inputs, bad);
+  if (!overflow) return "";
+  return fmt::format(
+      "{} may reach {:.3g} on the way, where {} ends at {:.3g}: what comes out depends on the order of "
+      "summation",
+      overflow->node, overflow->magnitude, name(overflow->dtype), overflow->range);
+}
+
+// Prints the verdict. Throws Error when there is none.
+bool report(const VerifyArgs& args, const ArtifactInfo& info, const Judged& judged, const std::string& undecided) {
+  const bool ok = judged.bad.empty();
+  if (args.json) {
+    nlohmann::ordered_json json = {
+        {"artifact", info.folder.string()}, {"seed", args.seed}, {"tolerance", args.tolerance}, {"ok", ok}};
+    if (!undecided.empty()) json["undecided"] = undecided;
+    json["outputs"] = judged.outputs;
+    fmt::print("{}\n", json.dump());
+  }
+  if (!undecided.empty()) fail("{}: cannot be decided: {}", info.folder.string(), undecided);
+  if (!args.json) fmt::print("{}\n", ok ? "ok" : "wrong");
   return ok;
 }
 
@@ -118,7 +141,8 @@ int cmd_verify(const Args& args) {
     inputs.push_back(random_input(port.type, port.name, port.number, a.seed));
   const std::vector<Tensor> got =
       run_once(info, inputs, a.threads > 0 ? std::min(a.threads, info.threads) : info.threads);
-  return report(a, got, evaluate(graph, inputs), info) ? 0 : 1;
+  const Judged judged = judge(a, graph, got, evaluate(graph, inputs), info);
+  return report(a, info, judged, judged.bad.empty() ? "" : why_undecided(graph, inputs, judged.bad)) ? 0 : 1;
 }
 
 }  // namespace mcc

@@ -10,13 +10,15 @@ out. Mutant I of a seed S is always the same: --only=I shows it again.
 
     right     compiled, and the artifact computes what the reference does
     refused   status 2, one line, nothing left behind; by mcc-verify only when a run takes more memory than there is
+    overflow  compiled, and a sum passes the range of its type in some order of its terms, as mcc-verify says: there is
+              nothing to compare
     wrong     compiled, and the artifact computes something else
     crash     a signal; or an internal error, which says that mcc is wrong and not the model
     hang      the CPU time ran out
     memory    the address space ran out, and the message says so
     other     anything else: another status, no line, several lines, files left behind
 
-Only the first two are good. With --keep the others' models are copied to that folder.
+Only the first three are good. With --keep the others' models are copied to that folder.
 """
 import argparse
 import collections
@@ -37,7 +39,7 @@ WALL_S = 200  # on a busy machine
 MEMORY_BYTES = 4 << 30
 HERE = pathlib.Path(__file__).resolve().parent
 NODE_TESTS = pathlib.Path("/usr/share/libonnx-testdata/data/node")
-GOOD = ("right", "refused")
+GOOD = ("right", "refused", "overflow")
 
 
 class Session:
@@ -62,6 +64,8 @@ class Session:
             done = self.limited(self.args.bin / "mcc-verify", model, out)
             if done.status == 0:
                 return "right", done
+            if done.status == 2 and ": cannot be decided: " in done.err:
+                return "overflow", done
             said_wrong = done.status == 1 and done.out.strip() == "wrong"
             kind = "wrong" if said_wrong else failed_outcome(done, left=False)
             return ("other" if kind == "refused" and not is_too_large(done) else kind), done

@@ -41,6 +41,14 @@ TEST(Hostile, SubgraphOutputsWithoutAName) {
   expect_refused(model, "an output of a subgraph has no name");
 }
 
+TEST(Hostile, NodesWithoutOutputs) {
+  for (const char* op : {"Relu", "Conv", "Constant", "Loop"}) {
+    OnnxModel model(17);
+    model.input("x", {"2"}).output("x").node(op, {"x"}, {});
+    expect_refused(model, "has no outputs");
+  }
+}
+
 TEST(Hostile, SizesThatNoMachineHas) {
   OnnxModel input(17);
   input.input("x", {"4194304", "4194304", "8"}).output("y").node("Relu", {"x"}, {"y"});

@@ -70,6 +70,9 @@ TEST(LoopText, ErrorsNameThePlace) {
             "1:40: expected a statement, found the end of the text");
   EXPECT_EQ(error_of("func f(output y: i8[2]) { y[0] = 300:i8 }"), "1:34: 300 does not fit in i8");
   EXPECT_EQ(error_of("func f(output y: f32[2], temp y: f32[2]) { }"), "1:31: buffer 'y' is declared twice");
+  EXPECT_EQ(error_of("func f(constant w: f32[2] pack [2] 2999999999999999) {}"), "1:36: 2999999999999999 is no axis");
+  EXPECT_EQ(error_of("func f(output vars: f32[2]) { }"), "1:15: 'vars' cannot be the name of a buffer");
+  EXPECT_EQ(error_of("func f(output else: f32[2]) { }"), "1:15: 'else' cannot be the name of a buffer");
   EXPECT_EQ(error_of("func f(output y: f32[2]) { y[0] ~ 1.0 }"),
             "1:33: expected '=', '+=' or another assignment, found '~'");
 }

@@ -31,6 +31,7 @@ TEST(OpsTable, ErrorsNameTheNode) {
   EXPECT_NE(infer_error(node, {f32, other}).find("sum"), std::string::npos);
   EXPECT_NE(infer_error(node, {f32, f32, f32}).find("at most 2 inputs"), std::string::npos);
   EXPECT_NE(infer_error(node, {f32, missing_type()}).find("missing"), std::string::npos);
+  EXPECT_NE(infer_error({"Relu", "none", {}, {}, {}}, {f32}).find("has no outputs"), std::string::npos);
   node.op = "NoSuchOp";
   EXPECT_NE(infer_error(node, {f32}).find("NoSuchOp is not supported"), std::string::npos);
 }
