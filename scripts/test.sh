@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing, builds, runs all tests. Options:
 #   --sanitize   the same on a build with AddressSanitizer and UndefinedBehaviorSanitizer
-#   --tidy       clang-tidy (.clang-tidy) over all sources as well; any finding is a failure
+#   --tidy       clang-tidy (.clang-tidy) over all sources as well; any finding is a failure. Takes about five seconds of
+#                processor time a file
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=build

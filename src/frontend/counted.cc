@@ -170,7 +170,7 @@ Outputs reduce(OnnxCall& call, const OnnxOp& op) {
       std::find_if(std::begin(kNeutral), std::end(kNeutral), [&](const Neutral& row) { return row.op == call.op; });
   if (neutral == std::end(kNeutral)) refuse(call, 0);
   mask_input(call, 0, neutral->fill);
-  const Outputs out = op.import(call);
+  Outputs out = op.import(call);
   if (call.op != "ReduceMean") return out;
   const DType dtype = call.builder.type(out[0]).dtype;
   const ValueId real = call.emit1("Cast", {counted.count}, make_attrs({{"to", std::string(name(dtype))}}));

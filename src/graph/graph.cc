@@ -61,7 +61,8 @@ double Attrs::get_float(std::string_view name, double otherwise) const {
 
 std::string Attrs::get_string(std::string_view name, std::string otherwise) const {
   const std::string* found = typed<std::string>(find(name), name, "a string");
-  return found ? *found : std::move(otherwise);
+  if (found) return *found;
+  return otherwise;
 }
 
 std::vector<i64> Attrs::get_ints(std::string_view name) const {
@@ -70,7 +71,8 @@ std::vector<i64> Attrs::get_ints(std::string_view name) const {
 
 std::vector<i64> Attrs::get_ints(std::string_view name, std::vector<i64> otherwise) const {
   const auto* found = typed<std::vector<i64>>(find(name), name, "a list of integers");
-  return found ? *found : std::move(otherwise);
+  if (found) return *found;
+  return otherwise;
 }
 
 std::vector<double> Attrs::get_floats(std::string_view name, std::vector<double> otherwise) const {

@@ -101,8 +101,8 @@ void FuncParser::buffer(Scope scope) {
   Buffer b;
   b.scope = scope;
   b.name = identifier("a buffer's name");
-  if (b.name == "vars")
-    scan_.error_at(name.at, "'vars' cannot be the name of a buffer");  // a store would look like the list
+  if (b.name == "vars" || b.name == "else")  // a store to it would be read as something else
+    scan_.error_at(name.at, fmt::format("'{}' cannot be the name of a buffer", b.name));
   scan_.expect(":");
   const Token type = scan_.next();
   const auto dtype = dtype_from_name(type.spelling);

@@ -96,7 +96,8 @@ Func lower(const Node& node, Types in, Types out) {
 double bilinear(const Tensor& x, i64 plane, const Deform& d, double row, double column) {
   double sum = 0;
   for (i64 i = 0; i < 4; i++) {
-    const double r = std::floor(row) + static_cast<double>(i / 2), c = std::floor(column) + static_cast<double>(i % 2);
+    const i64 below = i / 2, right = i % 2;
+    const double r = std::floor(row) + static_cast<double>(below), c = std::floor(column) + static_cast<double>(right);
     if (!(r >= 0 && r < static_cast<double>(d.extent[0]) && c >= 0 && c < static_cast<double>(d.extent[1]))) continue;
     const double weight = (1 - std::fabs(row - r)) * (1 - std::fabs(column - c));
     sum += weight * x.get((plane * d.extent[0] + static_cast<i64>(r)) * d.extent[1] + static_cast<i64>(c));

@@ -37,7 +37,7 @@ Func lower(const Node&, Types in, Types out) {
   const auto matrix = [&](const Vars& v) { return Vars(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(matrices)); };
   const Expr zero = constant(acc, 0), one = constant(acc, 1), none = constant(acc, -1);
   b.block("left0", shape, left, [&](const Vars& v) { return loop::cast(acc, b.load(x, v)); });
-  b.block("product0", batch, product, [&](const Vars&) { return one; });
+  b.block("product0", batch, product, [&](const Vars&) { return constant(acc, 1); });
   b.region("column", n, [&](const Expr& k) {
     const auto size = [&](const Vars& v, const Expr& row) {
       return select(row < k, none, unary(ExprOp::abs, entry(left, v, row, k)));
@@ -48,7 +48,8 @@ Func lower(const Node&, Types in, Types out) {
       return select(binary(ExprOp::eq, size(s, r[0]), b.load(largest, s)), r[0], const_int(n - 1));
     });
     b.block("swapped", shape, swapped, [&](const Vars& v) {
-      const Expr row = v[matrices], with = b.load(pivot, matrix(v));
+      const Expr& row = v[matrices];
+      const Expr with = b.load(pivot, matrix(v));
       const Expr from = select(binary(ExprOp::eq, row, k), with, select(binary(ExprOp::eq, row, with), k, row));
       return entry(left, v, from, v[matrices + 1]);
     });
@@ -57,7 +58,8 @@ Func lower(const Node&, Types in, Types out) {
       return b.load(product, v) * sign * entry(swapped, v, k, k);
     });
     b.block("left", shape, left, [&](const Vars& v) {
-      const Expr row = v[matrices], column = v[matrices + 1], head = entry(swapped, v, k, k);
+      const Expr &row = v[matrices], &column = v[matrices + 1];
+      const Expr head = entry(swapped, v, k, k);
       const Expr factor = entry(swapped, v, row, k) / select(binary(ExprOp::eq, head, zero), one, head);
       const Expr value = b.load(swapped, v);
       return select(k < row, value - factor * entry(swapped, v, k, column), value);

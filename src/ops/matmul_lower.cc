@@ -18,9 +18,9 @@ Vars side_index(const Shape& shape, const Vars& batch, const Expr& outer, const 
 std::vector<std::string> axes_of(const Product& p) {
   std::vector<std::string> names;
   for (size_t d = 0; d < p.batch.size(); d++) names.push_back("b" + std::to_string(d));
-  if (p.has_m) names.push_back("m");
-  if (p.has_n) names.push_back("n");
-  names.push_back("k");
+  if (p.has_m) names.emplace_back("m");
+  if (p.has_n) names.emplace_back("n");
+  names.emplace_back("k");
   return names;
 }
 

@@ -1,5 +1,6 @@
 /* A static pool: the caller is thread 0, workers are threads 1 .. threads-1 for the pool's whole life.
-   A parallel loop of n iterations is cut into min(n, threads) contiguous chunks, decided by n alone. Each worker has a
+   A parallel loop of n iterations is cut into min(n, threads) contiguous chunks, decided by n alone; the last n % threads
+   of them have one iteration more, as the last iteration of a ragged loop has less to do. Each worker has a
    mailbox of its own, written only while the worker has nothing to do, so that publishing a chunk is one store;
    finishing is one decrement of a shared count. A loop started from inside a chunk runs serially on its thread, under
    that thread's number. One caller at a time may use a pool. */
@@ -74,16 +75,16 @@ static void run_parallel(mcc_runtime* rt, mcc_chunk_fn fn, void* ctx, int64_t n)
     fn(ctx, 0, n, nested ? here.thread : 0);
     return;
   }
-  const int64_t each = n / chunks, more = n % chunks; /* the first `more` chunks have one iteration more */
+  const int64_t each = n / chunks, more = n % chunks;
   atomic_store_explicit(&p->pending.word, (uint32_t)(chunks - 1), memory_order_relaxed);
-  int64_t begin = each + (more > 0);
-  const int64_t mine = begin;
+  const int64_t mine = each;
+  int64_t begin = mine;
   for (int64_t c = 1; c < chunks; c++) {
     mailbox* box = &p->boxes[c - 1];
     box->fn = fn;
     box->ctx = ctx;
     box->begin = begin;
-    begin += each + (c < more);
+    begin += each + (c >= chunks - more);
     box->end = begin;
     publish(box);
   }

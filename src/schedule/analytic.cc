@@ -152,6 +152,25 @@ double fetched_before(const NestStore& nest, std::map<int, double>& fetched) {
   return again;
 }
 
+// Seconds in which threads wait for large constants that another thread fetches from memory, too: threads take
+// contiguous parts of the parallel loops, so the outermost one of these decides whether they share them.
+double fetched_again_s(const NestStore& nest, const Target& target) {
+  double threads = 1, again = 0;
+  size_t outermost = nest.loops.size();
+  for (size_t l = nest.loops.size(); l-- > 0;) {
+    if (nest.loops[l].kind != loop::LoopKind::parallel || nest.loops[l].extent == 1) continue;
+    threads = std::min<double>(target.cores, threads * static_cast<double>(nest.loops[l].extent));
+    outermost = l;
+  }
+  if (outermost == nest.loops.size()) return 0;
+  for (const NestAccess& access : nest.accesses) {
+    const double bytes = footprint_bytes(access, nest.loops, 0);
+    if (access.scope != loop::Scope::constant || bytes < static_cast<double>(kColdBytes)) continue;
+    if (access.affine && access.stride[outermost] == 0) again += (threads - 1) * bytes;
+  }
+  return nest.weight * again / (target.memory_gbs * 1e9);
+}
+
 }  // namespace
 
 AnalyticTerms analytic_terms(const NestStore& nest, const Target& target) {
@@ -180,7 +199,8 @@ double analytic_seconds(const loop::Func& scheduled, const Target& target) {
     const AnalyticTerms t = analytic_terms(nest, target);
     const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
     const double memory = std::max(0.0, t.memory - fetched_before(nest, fetched) / (target.memory_gbs * 1e9));
-    seconds += std::max(core / t.share, memory) + kMemoryLoss * std::min(core / t.share, memory);
+    seconds += std::max(core / t.share, memory) + kMemoryLoss * std::min(core / t.share, memory) +
+               fetched_again_s(nest, target);
     parallel |= t.share > 1;
   }
   return seconds + (parallel && target.cores > 1 ? kParallelStartS : 0);

@@ -24,7 +24,8 @@ struct AnalyticTerms {
 AnalyticTerms analytic_terms(const NestStore& nest, const Target& target);
 
 // Seconds of one run with warm activations: per statement the larger of arithmetic, load/store issue and the traffic of
-// each cache level and of memory; plus loop overhead, start-up of parallel loops, and imbalance between threads.
+// each cache level and of memory; plus loop overhead, start-up of parallel loops, imbalance between threads, and what
+// several of them fetch from memory.
 double analytic_seconds(const loop::Func& scheduled, const Target& target);
 
 }  // namespace mcc

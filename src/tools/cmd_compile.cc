@@ -16,6 +16,15 @@ struct CompileArgs {
   bool json = false, quiet = false;
 };
 
+LoweredModel compile_model(const ModelArgs& model) {
+  const Graph graph = import_onnx(model.file, model.import_options());  // names the file in its errors
+  try {
+    return compile_graph(graph);
+  } catch (const Error& error) {
+    fail("{}: {}", model.file, error.what());
+  }
+}
+
 // The log's best trace of each task, where it has one.
 int take_traces(const std::string& log, const std::vector<Task>& tasks, PackageOptions& options) {
   if (log.empty()) return 0;
@@ -76,7 +85,7 @@ int cmd_compile(const Args& args) {
   options.model_name = stem;
   options.out_dir = a.out.empty() ? stem + ".mcc" : a.out;
   check_out_dir(options.out_dir);
-  const LoweredModel model = compile_graph(import_onnx(a.model.file, a.model.import_options()));
+  const LoweredModel model = compile_model(a.model);
   const std::vector<Task> tasks = model_tasks(model, options.target, options.strict);
   const int tuned = take_traces(a.log, tasks, options);
   const Artifact artifact = package(model, options);

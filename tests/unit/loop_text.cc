@@ -72,6 +72,7 @@ TEST(LoopText, ErrorsNameThePlace) {
   EXPECT_EQ(error_of("func f(output y: f32[2], temp y: f32[2]) { }"), "1:31: buffer 'y' is declared twice");
   EXPECT_EQ(error_of("func f(constant w: f32[2] pack [2] 2999999999999999) {}"), "1:36: 2999999999999999 is no axis");
   EXPECT_EQ(error_of("func f(output vars: f32[2]) { }"), "1:15: 'vars' cannot be the name of a buffer");
+  EXPECT_EQ(error_of("func f(output else: f32[2]) { }"), "1:15: 'else' cannot be the name of a buffer");
   EXPECT_EQ(error_of("func f(output y: f32[2]) { y[0] ~ 1.0 }"),
             "1:33: expected '=', '+=' or another assignment, found '~'");
 }

@@ -1,4 +1,5 @@
 // Each step by hand on small programs: the result computes the same, and illegal uses are refused with a reason.
+#include "schedule/analytic.h"
 #include "schedule_samples.h"
 
 namespace mcc {
@@ -136,6 +137,21 @@ TEST(Sketches, LongReductionsComeInBlocksToo) {
   EXPECT_GT(legal, 15);
   const Trace usual = default_trace(task);
   EXPECT_EQ(find_candidate(only, usual), std::nullopt) << "only a search tries them";
+}
+
+TEST(Analytic, ThreadsShouldNotFetchTheSameWeights) {
+  Target target = avx2();
+  target.cores = 2;
+  const auto seconds = [&](i64 k, const std::string& parallel, const std::string& serial) {
+    const std::string trace = "split matmul i1 [16]; reorder matmul " + parallel + " " + serial +
+                              " i2 i1.1; mark matmul i1.1 vectorize; mark matmul " + parallel + " parallel";
+    const Applied applied = mcc::apply(matmul(64, 512, k, true, false, false), parse_trace(trace));
+    EXPECT_TRUE(applied.func) << applied.why_not;
+    return applied.func ? analytic_seconds(*applied.func, target) : 0;
+  };
+  const double fetched = 512 * 512 * 4 / (target.memory_gbs * 1e9);
+  EXPECT_GT(seconds(512, "i0", "i1.0"), seconds(512, "i1.0", "i0") + 0.9 * fetched);
+  EXPECT_LT(seconds(64, "i0", "i1.0"), seconds(64, "i1.0", "i0") * 1.2) << "these weights stay in a cache";
 }
 
 TEST(Steps, RegistersHaveTheLanesInnermost) {

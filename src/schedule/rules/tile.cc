@@ -32,11 +32,16 @@ struct Tile {
 std::string host_loop(const Tile& t, int axis) { return axis < 0 ? "" : t.host.loop_of[static_cast<size_t>(axis)]; }
 
 // Sizes to choose from for a loop of `count` iterations: powers of two and all of it.
-std::vector<i64> block_sizes(i64 count, i64 most) {
-  std::vector<i64> sizes;
-  for (i64 s = 1; s < count && s <= most; s *= 2) sizes.push_back(s);
-  if (count <= most || sizes.empty()) sizes.push_back(std::max<i64>(1, count));
-  return sizes;
+// Powers of two up to `most`, all of them where that is less, and what gives each of several threads as much as any.
+std::vector<i64> block_sizes(i64 count, i64 most, int threads = 1) {
+  std::set<i64> sizes;
+  for (i64 s = 1; s < count && s <= most; s *= 2) sizes.insert(s);
+  if (count <= most || sizes.empty()) sizes.insert(std::max<i64>(1, count));
+  for (const i64 blocks : {2 * threads, 4 * threads, 8 * threads}) {
+    const i64 share = ceil_div(count, blocks);
+    if (threads > 1 && blocks <= count && share <= most) sizes.insert(share);
+  }
+  return {sizes.begin(), sizes.end()};
 }
 
 // What a column tile reads all along a long reduction takes much of the second cache, and many row tiles read it.
@@ -98,12 +103,30 @@ i64 count_of(const Builder& b, const Tile& t, const std::string& loop) {
   return ceil_div(axis_of(host, spec.axis).extent, spec.chunk);
 }
 
-// The largest block that leaves some for each thread; where threads do not pay, the largest.
+// What the thread with the most to do gets, relative to an equal share. The pool's last threads have one block more
+// than the others where they do not come out even, and the last block is what is left.
+double imbalance(i64 count, i64 size, int threads) {
+  const i64 blocks = ceil_div(count, size), each = blocks / threads, more = blocks % threads;
+  const i64 last = (each + (more > 0)) * size - (blocks * size - count);
+  const i64 most = std::max(last, (more > 1 ? each + 1 : each) * size);
+  return static_cast<double>(most * threads) / static_cast<double>(count);
+}
+
+// The largest block that leaves some for each thread, and about as much for each; where threads do not pay, the
+// largest.
 int preferred_block(const Builder& b, const Tile& t, const std::vector<i64>& sizes, i64 count) {
-  int best = static_cast<int>(sizes.size()) - 1;
-  if (!worth_threads(stage_seconds(b.stage(t.block), b.target), b.target) || count < b.target.cores) return best;
-  while (best > 0 && ceil_div(count, sizes[static_cast<size_t>(best)]) < 2 * b.target.cores) best--;
-  return best;
+  constexpr double kEven = 1.05;
+  const int threads = b.target.cores, largest = static_cast<int>(sizes.size()) - 1;
+  if (!worth_threads(stage_seconds(b.stage(t.block), b.target), b.target) || count < threads) return largest;
+  int most_even = 0;
+  for (int i = largest; i >= 0; i--) {
+    const i64 size = sizes[static_cast<size_t>(i)];
+    if (ceil_div(count, size) < 2 * threads) continue;
+    if (imbalance(count, size, threads) <= kEven) return i;
+    if (imbalance(count, size, threads) < imbalance(count, sizes[static_cast<size_t>(most_even)], threads))
+      most_even = i;
+  }
+  return most_even;
 }
 
 void choose_blocks(Builder& b, Tile& t) {
@@ -111,7 +134,7 @@ void choose_blocks(Builder& b, Tile& t) {
   const bool settled = !t.by_channels.empty();
   if (!t.blocked.empty()) {
     const i64 count = count_of(b, t, t.blocked);
-    const std::vector<i64> sizes = block_sizes(count, 64);
+    const std::vector<i64> sizes = block_sizes(count, 64, b.target.cores);
     std::vector<std::vector<Step>> steps;
     for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
     const i64 channels = axis_of(b.stage(t.block), t.axes.column).extent;
