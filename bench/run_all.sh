@@ -16,7 +16,7 @@ bin=$here/../build/bin
 [ -d "$peers" ] || bash "$here/setup.sh" "$peers"
 [ -d "$out/zoo" ] || python3 "$here/../scripts/make_zoo.py" "$out/zoo"
 [ -d "$out/zoo_ops" ] || python3 "$here/../scripts/make_zoo.py" --ops "$out/zoo_ops"
-{ grep -m1 'model name' /proc/cpuinfo; nproc; "$peers/peak"; } >"$out/machine.txt"
+{ grep -m1 'model name' /proc/cpuinfo; nproc; "$peers/peak"; "$peers/dispatch"; } >"$out/machine.txt"
 
 status=0
 compare() {  # NAME OPTION... : one table; a model that fails is told in it and in the exit status

@@ -1,11 +1,14 @@
 /* A static pool: the caller is thread 0, workers are threads 1 .. threads-1 for the pool's whole life.
-   A parallel loop of n iterations is cut into min(n, threads) contiguous chunks, decided by n alone; the last n % threads
-   of them have one iteration more, as the last iteration of a ragged loop has less to do. Each worker has a
+   A parallel loop of n iterations is cut into min(n, threads) contiguous chunks, decided by n alone; the last n %
+   threads of them have one iteration more, as the last iteration of a ragged loop has less to do. Each worker has a
    mailbox of its own, written only while the worker has nothing to do, so that publishing a chunk is one store;
    finishing is one decrement of a shared count. A loop started from inside a chunk runs serially on its thread, under
-   that thread's number. One caller at a time may use a pool. */
+   that thread's number. One caller at a time may use a pool.
+   A new or woken worker tends to be put on the processor of the thread that woke it; as both then spin, the system can
+   take a tenth of a second to move one of them. So the worker moves itself, and is free to be moved again at once. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -29,6 +32,7 @@ typedef struct {
 typedef struct pool {
   mcc_runtime base;
   int crowded;
+  _Atomic int caller_cpu;           /* where the caller was when it last made or woke a worker */
   int32_t started;                  /* workers whose thread exists */
   _Alignas(LINE) mcc_event pending; /* word: chunks of the current loop that workers have not finished */
   mailbox boxes[];                  /* threads - 1 */
@@ -44,12 +48,29 @@ static void finish_chunk(pool* p) {
   if (atomic_fetch_sub(&p->pending.word, 1) == 1) mcc_event_notify(&p->pending);
 }
 
+/* To the processor, of those that this process may use, that comes as many after the caller's as the worker's number.
+ */
+static void move_away_from_caller(const mailbox* box) {
+  cpu_set_t allowed, one;
+  if (box->pool->crowded || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0) return;
+  int cpu = atomic_load(&box->pool->caller_cpu);
+  for (int32_t after = 0; after < box->thread;) {
+    cpu = (cpu + 1) % CPU_SETSIZE;
+    after += CPU_ISSET(cpu, &allowed) != 0;
+  }
+  CPU_ZERO(&one);
+  CPU_SET(cpu, &one);
+  if (sched_setaffinity(0, sizeof one, &one) == 0) sched_setaffinity(0, sizeof allowed, &allowed);
+}
+
 static void* work(void* argument) {
   mailbox* box = argument;
   here.inside = box->pool;
   here.thread = box->thread;
+  move_away_from_caller(box);
   for (uint32_t seen = 0;; seen++) {
-    mcc_event_wait(&box->ticket, seen, box->pool->crowded);
+    const int slept = mcc_event_wait(&box->ticket, seen, box->pool->crowded);
+    if (slept && sched_getcpu() == atomic_load(&box->pool->caller_cpu)) move_away_from_caller(box);
     if (!box->fn) return NULL;
     box->fn(box->ctx, box->begin, box->end, box->thread);
     finish_chunk(box->pool);
@@ -57,6 +78,8 @@ static void* work(void* argument) {
 }
 
 static void publish(mailbox* box) {
+  if (atomic_load_explicit(&box->ticket.asleep, memory_order_relaxed))
+    atomic_store(&box->pool->caller_cpu, sched_getcpu());
   atomic_fetch_add(&box->ticket.word, 1);
   mcc_event_notify(&box->ticket);
 }
@@ -109,6 +132,11 @@ MCC_API void mcc_runtime_destroy(mcc_runtime* rt) {
   free(p);
 }
 
+static int usable_processors(void) {
+  cpu_set_t allowed;
+  return sched_getaffinity(0, sizeof allowed, &allowed) == 0 ? CPU_COUNT(&allowed) : (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 MCC_API mcc_runtime* mcc_runtime_create(int32_t threads) {
   if (threads <= 1) return mcc_runtime_serial();
   if (threads > 4096) return NULL;
@@ -119,7 +147,8 @@ MCC_API mcc_runtime* mcc_runtime_create(int32_t threads) {
   pool* p = memory;
   p->base.parallel = run_parallel;
   p->base.threads = threads;
-  p->crowded = threads > sysconf(_SC_NPROCESSORS_ONLN);
+  p->crowded = threads > usable_processors();
+  p->caller_cpu = sched_getcpu();
   for (int32_t i = 0; i < threads - 1; i++) {
     p->boxes[i].pool = p;
     p->boxes[i].thread = i + 1;

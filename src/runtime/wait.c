@@ -54,11 +54,12 @@ static int spin(mcc_event* event, uint32_t old, int crowded) {
   }
 }
 
-MCC_API void mcc_event_wait(mcc_event* event, uint32_t old, int crowded) {
-  if (spin(event, old, crowded)) return;
+MCC_API int mcc_event_wait(mcc_event* event, uint32_t old, int crowded) {
+  if (spin(event, old, crowded)) return 0;
   atomic_store(&event->asleep, 1);
   while (atomic_load(&event->word) == old) syscall(SYS_futex, &event->word, FUTEX_WAIT_PRIVATE, old, NULL, NULL, 0);
   atomic_store(&event->asleep, 0);
+  return 1;
 }
 
 MCC_API void mcc_event_notify(mcc_event* event) {

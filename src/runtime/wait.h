@@ -12,9 +12,9 @@ typedef struct {
   _Atomic uint32_t asleep; /* a waiter is, or is about to be, asleep on word */
 } mcc_event;
 
-/* Returns when event->word != old. `crowded`: there are more threads than processors, so spinning would only steal
- * time. */
-void mcc_event_wait(mcc_event* event, uint32_t old, int crowded);
+/* Returns when event->word != old; true when it slept. `crowded`: there are more threads than processors, so spinning
+ * would only steal time. */
+int mcc_event_wait(mcc_event* event, uint32_t old, int crowded);
 /* To be called after event->word was changed. */
 void mcc_event_notify(mcc_event* event);
 

@@ -1,6 +1,7 @@
 // The thread pool under stress: every iteration exactly once, distinct thread numbers, nested loops, more threads than
 // processors, and pools that come and go; and the argument checks of mcc_model_run.
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <chrono>
@@ -47,6 +48,19 @@ TEST(Runtime, WakesAfterSleep) {
     std::this_thread::sleep_for(std::chrono::milliseconds(i % 4));
     expect_each_once(rt, 10);
   }
+  mcc_runtime_destroy(rt);
+}
+
+TEST(Runtime, RunsOnFewerProcessorsThanThreads) {
+  cpu_set_t before, one;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+  mcc_runtime* rt = mcc_runtime_create(3);
+  for (int i = 0; i < 10; i++) expect_each_once(rt, 10);
+  ASSERT_EQ(sched_setaffinity(0, sizeof before, &before), 0);
+  expect_each_once(rt, 10);
   mcc_runtime_destroy(rt);
 }
 
