@@ -99,7 +99,8 @@ class Inserter {
     for (; depth > 0 && stride(at, depth - 1) == 0; walk.times *= open_[depth]->extent) depth--, take();
     while (depth > 0 && walk.next == 0) walk.next = stride(at, --depth);
     while (depth > 0) {
-      if (stride(at, --depth) == 0) walk.next = 0;  // all is read again: only the first time could it be cold
+      const bool again = stride(at, --depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel;
+      if (again) walk.next = 0;  // each thread reads all of it: that keeps the memory busy enough
     }
     return walk;
   }
