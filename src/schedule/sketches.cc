@@ -22,6 +22,7 @@ struct Variant {
 constexpr Variant kVariants[] = {{"tile", true, 0},
                                  {"winograd 2", true, 2},
                                  {"winograd 4", true, 4},
+                                 {"winograd 6", true, 6, false, Role::searched},
                                  {"tile, reduction in blocks", true, 0, true, Role::searched},
                                  {"tile, nothing packed", false, 0, false, Role::fallback}};
 
