@@ -83,6 +83,8 @@ class Inserter {
     return term == at.terms.end() ? 0 : term->second;
   }
 
+  // Parallel loops count like serial ones: threads take contiguous shares of them, so one thread goes over most of a
+  // part.
   Walk walk_of(const Affine& at) const {
     Walk walk;
     size_t depth = open_.size() - 1;
@@ -91,12 +93,15 @@ class Inserter {
       walk.numbered.push_back({open_[depth]->var, walk.iterations});
       walk.iterations *= open_[depth]->extent;
     };
-    const auto serial = [&] { return depth > 0 && open_[depth - 1]->kind == loop::LoopKind::serial; };
     take();
     walk.part *= open_[depth]->extent;
-    for (; serial() && stride(at, depth - 1) == walk.part; walk.part *= open_[depth]->extent) depth--, take();
-    for (; serial() && stride(at, depth - 1) == 0; walk.times *= open_[depth]->extent) depth--, take();
+    for (; depth > 0 && stride(at, depth - 1) == walk.part; walk.part *= open_[depth]->extent) depth--, take();
+    for (; depth > 0 && stride(at, depth - 1) == 0; walk.times *= open_[depth]->extent) depth--, take();
     while (depth > 0 && walk.next == 0) walk.next = stride(at, --depth);
+    while (depth > 0) {
+      const bool again = stride(at, --depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel;
+      if (again) walk.next = 0;  // each thread reads all of it: fetching ahead did not pay there
+    }
     return walk;
   }
 

@@ -19,8 +19,9 @@ constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 6e-6;  // waking the pool
 constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffic: it does not hide behind the longer
-// The same for memory against all else, even with constants fetched ahead: from 14x14x256 and 7x7x512 convolutions,
-// direct and by Winograd's algorithm, inside resnet50.
+// The same for memory against all else, even with constants fetched ahead: fitted by eye to 14x14x256 and 7x7x512
+// convolutions, direct and by Winograd's algorithm, inside resnet50 on one thread. Not with several threads: there the
+// descent over the knobs then ended with a slower division of 128x768x768 products among the threads.
 constexpr double kMemoryLoss = 0.6;
 constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
@@ -194,13 +195,14 @@ double peak_flops(const Target& target, i64 element_bytes) {
 double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   double seconds = 0;
   bool parallel = false;
+  const double loss = target.cores > 1 ? 0 : kMemoryLoss;
   std::map<int, double> fetched;
   for (const NestStore& nest : analyze_nests(scheduled)) {
     const AnalyticTerms t = analytic_terms(nest, target);
     const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
     const double memory = std::max(0.0, t.memory - fetched_before(nest, fetched) / (target.memory_gbs * 1e9));
-    seconds += std::max(core / t.share, memory) + kMemoryLoss * std::min(core / t.share, memory) +
-               fetched_again_s(nest, target);
+    seconds +=
+        std::max(core / t.share, memory) + loss * std::min(core / t.share, memory) + fetched_again_s(nest, target);
     parallel |= t.share > 1;
   }
   return seconds + (parallel && target.cores > 1 ? kParallelStartS : 0);
