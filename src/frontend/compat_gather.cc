@@ -7,8 +7,9 @@ namespace {
 Outputs scatter(OnnxCall& call) { return call.emit("ScatterElements", call.in, call.attrs); }
 
 Outputs one_hot(OnnxCall& call) {
-  Attrs attrs = make_attrs(
-      {{"axis", call.attrs.get_int("axis", -1)}, {"depth", static_cast<i64>(call.known_number(1, "depth"))}});
+  const double depth = call.known_number(1, "depth");
+  if (!(depth >= 0 && depth <= 0x1p46)) fail("the depth is {}", depth);
+  Attrs attrs = make_attrs({{"axis", call.attrs.get_int("axis", -1)}, {"depth", static_cast<i64>(depth)}});
   return call.emit("OneHot", {call.need(0, "indices"), call.need(2, "values")}, std::move(attrs));
 }
 

@@ -57,6 +57,8 @@ Outputs split(OnnxCall& call) {
   return call.emit("Split", {call.in[0]}, make_attrs({{"axis", axis}, {"split", sizes}}), static_cast<int>(parts));
 }
 
+constexpr i64 kMostPad = i64{1} << 40;
+
 // Pads in full rank; ONNX allows negative ones, which cut and become a Slice.
 Outputs pad(OnnxCall& call) {
   const i64 rank = call.rank(0);
@@ -72,7 +74,8 @@ Outputs pad(OnnxCall& call) {
   for (size_t i = 0; i < axes.size(); i++) {
     const i64 axis = normalize_axis(axes[i], rank);
     const i64 before = given[i], after = given[i + axes.size()], extent = call.shape(0)[at(axis)];
-    if (std::max(std::abs(before), std::abs(after)) > (i64{1} << 40)) fail("a pad is {}", std::max(before, after));
+    for (const i64 pad : {before, after})
+      if (pad < -kMostPad || pad > kMostPad) fail("a pad is {}", pad);
     pads[at(axis)] = std::max<i64>(0, before), pads[at(axis + rank)] = std::max<i64>(0, after);
     starts[at(axis)] = std::max<i64>(0, -before), ends[at(axis)] = extent + std::min<i64>(0, after);
     cuts |= before < 0 || after < 0;

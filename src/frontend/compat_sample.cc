@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "frontend/importer.h"
+#include "ops/window.h"
 
 namespace mcc::frontend {
 namespace {
@@ -43,7 +44,7 @@ Outputs max_unpool(OnnxCall& call) {
       small_ints(call.attrs.get_ints("pads", std::vector<i64>(2 * spatial, 0)), "pads", 0, 2 * spatial);
   Shape shape(x.begin(), x.begin() + 2);
   for (size_t i = 0; i < spatial; i++)
-    shape.push_back((x[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[spatial + i]);
+    shape.push_back(ops::spread(x[i + 2], strides[i]) + kernel[i] - pads[i] - pads[spatial + i]);
   if (std::any_of(shape.begin(), shape.end(), [](i64 extent) { return extent < 0; }))
     fail("the output would be [{}]", fmt::join(shape, ", "));
   const ValueId placed = call.emit1("MaxUnpool", {call.in[0], call.need(1, "I")}, make_attrs({{"shape", shape}}));
