@@ -96,6 +96,13 @@ static inline uint16_t mcc_to_f16(float a) {
   if (magnitude < 0x38800000u) return (uint16_t)(sign | (mcc_bits(mcc_float(magnitude) + 0.5f) - 0x3f000000u));
   return (uint16_t)(sign | (magnitude + 0xfffu - 0x38000000u + (magnitude >> 13 & 1)) >> 13);
 }
+static inline void mcc_prefetch(const void* base, int64_t bytes) { /* perhaps beyond the object: no pointer arithmetic */
+#if defined(__GNUC__)
+  __builtin_prefetch((const void*)((uintptr_t)base + (uintptr_t)bytes), 0, 3);
+#else
+  (void)base, (void)bytes;
+#endif
+}
 static inline float mcc_round_f16(float a) { return mcc_from_f16(mcc_to_f16(a)); }
 static inline float mcc_round_bf16(float a) { return mcc_from_bf16(mcc_to_bf16(a)); }
 )";

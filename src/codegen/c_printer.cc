@@ -252,6 +252,15 @@ class Printer {
     out += fmt::format("{}{} = {};\n", indent, element(s.buffer, s.index), value);
   }
 
+  void prefetch(const loop::Prefetch& fetch, const std::string& indent, std::string& out) {
+    const loop::Buffer& buffer = func_.buffers[static_cast<size_t>(fetch.buffer)];
+    const std::string at = fmt::format("({}) * {}", expression(fetch.at), size_of(buffer.dtype));
+    for (i64 line = 0; line < fetch.lines; line++) {
+      out +=
+          fmt::format("{}mcc_prefetch({}, {} + {});\n", indent, buffer_name(fetch.buffer), at, line * loop::kLineBytes);
+    }
+  }
+
   // Statements outside of parallel loops; the buffers they touch are added to `used`.
   void sequence(const std::vector<Stmt>& body, int depth, std::string& out, std::set<int>& used) {
     for (const Stmt& stmt : body) {
@@ -260,6 +269,9 @@ class Printer {
       const loop::If* branch = std::get_if<loop::If>(&stmt.node);
       if (!conducts) codegen::add_used_buffers(stmt, used);
       if (conducts && branch) codegen::add_used_buffers(branch->condition, used);
+      if (conducts && l) {
+        for (const loop::Prefetch& fetch : l->ahead) used.insert(fetch.buffer);
+      }
       if (conducts && l && l->kind == LoopKind::parallel) {
         call_parallel(*l, depth, out);
       } else {
@@ -285,6 +297,7 @@ class Printer {
       const std::string v = var_name(l->var);
       out += fmt::format("{0}for (int64_t {1} = 0; {1} < {2}; {1}++) {{\n", indent, v, l->extent);
       open_.push_back(l->var);
+      for (const loop::Prefetch& fetch : l->ahead) prefetch(fetch, indent + "  ", out);
       body(l->body);
       open_.pop_back();
       out += indent + "}\n";

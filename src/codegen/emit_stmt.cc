@@ -136,6 +136,7 @@ void Emitter::serial_loop(const Loop& l, const std::function<void()>& body) {
   } else {
     counted_loop(b.getInt64(0), b.getInt64(static_cast<u64>(l.extent)), [&](Value* var) {
       set_var(l.var, {VarValue::value, 0, var, depth_});
+      for (const loop::Prefetch& fetch : l.ahead) prefetch(fetch);
       body();
     });
   }

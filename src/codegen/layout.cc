@@ -174,6 +174,7 @@ void add_used_buffers(const Expr& expr, std::set<int>& into) {
 
 void add_used_buffers(const Stmt& stmt, std::set<int>& into) {
   if (const Loop* l = std::get_if<Loop>(&stmt.node)) {
+    for (const loop::Prefetch& fetch : l->ahead) into.insert(fetch.buffer);
     for (const Stmt& inner : l->body) add_used_buffers(inner, into);
   } else if (const loop::Store* store = std::get_if<loop::Store>(&stmt.node)) {
     into.insert(store->buffer);

@@ -303,6 +303,19 @@ void merge_indices(const Func& func, const std::set<DimPair>& pairs, int buffer,
   }
 }
 
+// What loops fetch ahead names variables that may vanish; algorithm form has none.
+void drop_ahead(std::vector<Stmt>& body) {
+  for (Stmt& stmt : body) {
+    if (auto* loop = std::get_if<Loop>(&stmt.node)) {
+      loop->ahead.clear();
+      drop_ahead(loop->body);
+    } else if (auto* branch = std::get_if<If>(&stmt.node)) {
+      drop_ahead(branch->then_body);
+      drop_ahead(branch->else_body);
+    }
+  }
+}
+
 void apply(Func& func, const Merge& merge) {
   change_accesses(func.body,
                   [&](int buffer, std::vector<Expr>& index) { merge_indices(func, merge.dims, buffer, index); });
@@ -319,6 +332,7 @@ void apply(Func& func, const Merge& merge) {
 
 Func collapse(const Func& func) {
   Func result = simplify(func);
+  drop_ahead(result.body);
   drop_unit_dimensions(result);
   while (const auto merge = next_merge(result)) apply(result, *merge);
   return drop_unused(std::move(result));

@@ -20,6 +20,7 @@ namespace mcc::loop {
 // Accumulating stores print as +=, *=, min=, max=, and=, or=, xor=. Float constants carry a '.', 'e', or inf/nan; a
 // constant whose type is not f32, i64 or bool is written with it: 3:i32, 0.5:f64. Calls print as name(args): exp(x),
 // select(c, a, b), cast.f16(x).
+// A loop that fetches 4 lines of w ahead: for k in 64 prefetch 4 w[k*64 + 2048] { ... }
 // `//` is floordiv and `%` floormod; mod(a, b) truncates. The second variable of a name prints as name#1. A name of a
 // func that is not an identifier is quoted; buffers, loops and blocks have identifiers: a letter or _, then letters,
 // digits, _ and dots.

@@ -11,6 +11,9 @@
 //  - Store evaluates its value and then does buffer[index] = value, or buffer[index] = buffer[index] OP value for the
 //    accumulating ops. Floating-point accumulation may be reassociated by schedules, and a*b+c may be fused.
 //  - If runs one of two lists. Its condition has type bool.
+//  - What a loop has `ahead` changes no values: at the start of each iteration those cache lines of a parameter are
+//  asked
+//    for. They may lie beyond the buffer, which is harmless. Only serial loops have some.
 //  - Indices are i64, one per dimension, always in bounds (a Func that reads outside is wrong, not undefined to us: the
 //    interpreter reports it). Select and the boolean And/Or evaluate lazily, so a guarded load does not happen
 //    outside its guard.
@@ -117,6 +120,16 @@ enum class StoreOp : u8 { assign, add, mul, min, max, logical_and, logical_or, b
 
 struct Stmt;
 
+// `lines` cache lines of a parameter from the element numbered `at` on (row-major; affine in the loops around).
+constexpr i64 kLineBytes = 64;
+constexpr i64 kMostLines = 256;  // of one Prefetch
+struct Prefetch {
+  int buffer = 0;
+  Expr at;
+  i64 lines = 1;
+  bool operator==(const Prefetch&) const = default;
+};
+
 struct Loop {
   // Index in Func::vars; each loop of a Func has a variable of its own, except copies of one loop in tails. Loops
   // inside one another have different names; loops of different nests may share a name.
@@ -124,6 +137,7 @@ struct Loop {
   i64 extent = 0;
   LoopKind kind = LoopKind::serial;
   std::vector<Stmt> body;
+  std::vector<Prefetch> ahead = {};
   bool operator==(const Loop&) const;
 };
 

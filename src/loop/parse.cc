@@ -36,10 +36,12 @@ class FuncParser {
   std::vector<Stmt> block();
   Stmt statement();
   Stmt loop(LoopKind kind);
+  Prefetch prefetch();
   Stmt branch();
   Stmt store();
   Expr variable(std::string_view name) const;
   int loop_var(const Token& token);
+  int known_buffer(std::string_view what);
   Expr expression() { return parse_expr(scan_, names_); }
 
   Scanner scan_;
@@ -141,6 +143,13 @@ int FuncParser::loop_var(const Token& token) {
   return at->second;
 }
 
+int FuncParser::known_buffer(std::string_view what) {
+  const Token name = scan_.next();
+  const auto id = name.kind == Token::name ? names_.buffer(name.spelling) : std::nullopt;
+  if (!id) scan_.error_at(name.at, fmt::format("expected {}, found {}", what, Scanner::shown(name)));
+  return *id;
+}
+
 Func FuncParser::parse() {
   scan_.expect("func");
   if (scan_.peek().kind == Token::text) {
@@ -196,8 +205,19 @@ Stmt FuncParser::loop(LoopKind kind) {
   loop.var = loop_var(scan_.next());
   scan_.expect("in");
   loop.extent = integer();
+  while (scan_.accept("prefetch")) loop.ahead.push_back(prefetch());
   loop.body = block();
   return Stmt{std::move(loop)};
+}
+
+Prefetch FuncParser::prefetch() {
+  Prefetch fetch;
+  fetch.lines = integer();
+  fetch.buffer = known_buffer("a buffer");
+  scan_.expect("[");
+  fetch.at = expression();
+  scan_.expect("]");
+  return fetch;
 }
 
 Stmt FuncParser::branch() {
@@ -209,11 +229,8 @@ Stmt FuncParser::branch() {
 }
 
 Stmt FuncParser::store() {
-  const Token name = scan_.next();
-  const auto id = name.kind == Token::name ? names_.buffer(name.spelling) : std::nullopt;
-  if (!id) scan_.error_at(name.at, fmt::format("expected a statement, found {}", Scanner::shown(name)));
   Store store;
-  store.buffer = *id;
+  store.buffer = known_buffer("a statement");
   scan_.expect("[");
   store.index = parse_expr_list(scan_, names_, "]");
   const Token op = scan_.next();

@@ -89,6 +89,7 @@ class Printer {
   void buffer(const Buffer& b);
   void body(const std::vector<Stmt>& stmts, size_t indent);
   void block(const std::vector<Stmt>& stmts, size_t indent);
+  void prefetch(const Prefetch& fetch);
   void store(const Store& s);
   const std::string& buffer_name(i64 id) { return func_.buffers[static_cast<size_t>(id)].name; }
 
@@ -166,6 +167,12 @@ void Printer::store(const Store& s) {
   if (!s.block.empty()) out_ += " @" + s.block;
 }
 
+void Printer::prefetch(const Prefetch& fetch) {
+  out_ += fmt::format("prefetch {} {}[", fetch.lines, buffer_name(fetch.buffer));
+  expr(fetch.at);
+  out_ += "] ";
+}
+
 void Printer::block(const std::vector<Stmt>& stmts, size_t indent) {
   out_ += "{\n";
   body(stmts, indent + 2);
@@ -179,6 +186,7 @@ void Printer::body(const std::vector<Stmt>& stmts, size_t indent) {
     if (const auto* loop = std::get_if<Loop>(&stmt.node)) {
       out_ += fmt::format("{} {} in {} ", loop_kind_names()[static_cast<size_t>(loop->kind)],
                           vars_[static_cast<size_t>(loop->var)], loop->extent);
+      for (const Prefetch& fetch : loop->ahead) prefetch(fetch);
       block(loop->body, indent);
     } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
       out_ += "if ";

@@ -41,9 +41,11 @@ class Simplifier {
     const auto outside = range;
     range = Range{0, loop.extent - 1};
     std::vector<Stmt> inner = body(loop.body);
+    std::vector<Prefetch> ahead = loop.ahead;
+    for (Prefetch& fetch : ahead) fetch.at = simplify(fetch.at, of_var_);
     range = outside;
     if (loop.extent == 1) return append(out, std::move(inner));
-    if (!inner.empty()) out.push_back(Stmt{Loop{loop.var, loop.extent, loop.kind, std::move(inner)}});
+    if (!inner.empty()) out.push_back(Stmt{Loop{loop.var, loop.extent, loop.kind, std::move(inner), std::move(ahead)}});
   }
 
   void branch(const If& branch, std::vector<Stmt>& out) {
@@ -81,6 +83,7 @@ void count_uses(const std::vector<Stmt>& body, Numbering& used) {
     if (const auto* loop = std::get_if<Loop>(&stmt.node)) {
       int& id = used.vars[static_cast<size_t>(loop->var)];
       if (id < 0) id = used.next_var++;
+      for (const Prefetch& fetch : loop->ahead) used.buffers[static_cast<size_t>(fetch.buffer)] = 0;
       count_uses(loop->body, used);
     } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
       count_uses(branch->condition, used);
@@ -105,6 +108,10 @@ void renumber(std::vector<Stmt>& body, const Numbering& to) {
   for (Stmt& stmt : body) {
     if (auto* loop = std::get_if<Loop>(&stmt.node)) {
       loop->var = to.vars[static_cast<size_t>(loop->var)];
+      for (Prefetch& fetch : loop->ahead) {
+        fetch.buffer = to.buffers[static_cast<size_t>(fetch.buffer)];
+        renumber(fetch.at, to);
+      }
       renumber(loop->body, to);
     } else if (auto* branch = std::get_if<If>(&stmt.node)) {
       renumber(branch->condition, to);

@@ -32,6 +32,7 @@ class Verifier {
   void buffers();
   void body(const std::vector<Stmt>& stmts);
   void loop(const Loop& loop);
+  void prefetch(const Loop& loop, const Prefetch& fetch);
   void store(const Store& store);
   void expr(const Expr& e);
   void operation(const Expr& e);
@@ -108,9 +109,23 @@ void Verifier::loop(const Loop& loop) {
   loops_.push_back(&loop);
   ranges_[id] = Range{0, loop.extent - 1};
   fixed_[id] = loop.kind == LoopKind::unroll || loop.kind == LoopKind::vectorize || loop.extent == 1;
+  for (const Prefetch& fetch : loop.ahead) prefetch(loop, fetch);
   body(loop.body);
   ranges_[id].reset();
   loops_.pop_back();
+}
+
+void Verifier::prefetch(const Loop& loop, const Prefetch& fetch) {
+  const std::string& name = func_.vars[static_cast<size_t>(loop.var)];
+  if (loop.kind != LoopKind::serial) broken("loop {}: only serial loops fetch ahead", name);
+  if (fetch.buffer < 0 || fetch.buffer >= static_cast<int>(func_.buffers.size()))
+    broken("loop {}: fetches an unknown buffer ahead", name);
+  const Buffer& b = func_.buffers[static_cast<size_t>(fetch.buffer)];
+  if (!is_param(b.scope)) broken("loop {}: fetches {} ahead, which is no parameter", name, b.name);
+  if (fetch.lines < 1 || fetch.lines > kMostLines)
+    broken("loop {}: fetches {} lines of {} ahead", name, fetch.lines, b.name);
+  expr(fetch.at);
+  if (!to_affine(fetch.at)) broken("loop {}: {} is not affine", name, shown(fetch.at));
 }
 
 void Verifier::store(const Store& store) {

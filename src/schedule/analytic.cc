@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "schedule/nest.h"
 
@@ -18,7 +19,10 @@ constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 6e-6;  // waking the pool
 constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffic: it does not hide behind the longer
-constexpr double kSpillOps = 2;       // a store and a load for each accumulator too many
+// The same for memory against all else, even with constants fetched ahead: from 14x14x256 and 7x7x512 convolutions,
+// direct and by Winograd's algorithm, inside resnet50. On one thread: several fill each other's waits.
+constexpr double kMemoryLoss = 0.6;
+constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement
   double vectors = 1;     // vector instructions one iteration of the vector loop takes
@@ -131,6 +135,23 @@ double parallel_share(const NestStore& nest, const Target& target) {
   return n > 1 ? n / std::ceil(n / target.cores) : 1;
 }
 
+// Bytes of large constants among the statement's traffic that statements before it have fetched: the tails of a block
+// read what its main part reads. `fetched`: bytes of each buffer so far.
+double fetched_before(const NestStore& nest, std::map<int, double>& fetched) {
+  double again = 0;
+  for (const NestAccess& access : nest.accesses) {
+    const double bytes = footprint_bytes(access, nest.loops, 0);
+    if (access.scope != loop::Scope::constant || bytes < static_cast<double>(kColdBytes)) continue;
+    double whole = static_cast<double>(access.element_bytes);
+    for (const i64 extent : access.dim_extent) whole *= static_cast<double>(extent);
+    double& so_far = fetched[access.buffer];
+    const double with_this = so_far + nest.weight * bytes;
+    again += std::max(0.0, with_this - whole);
+    so_far = std::min(whole, with_this);
+  }
+  return again;
+}
+
 // Seconds in which threads wait for large constants that another thread fetches from memory, too: threads take
 // contiguous parts of the parallel loops, so the outermost one of these decides whether they share them.
 double fetched_again_s(const NestStore& nest, const Target& target) {
@@ -173,10 +194,14 @@ double peak_flops(const Target& target, i64 element_bytes) {
 double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   double seconds = 0;
   bool parallel = false;
+  const double loss = target.cores > 1 ? 0 : kMemoryLoss;
+  std::map<int, double> fetched;
   for (const NestStore& nest : analyze_nests(scheduled)) {
     const AnalyticTerms t = analytic_terms(nest, target);
     const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
-    seconds += std::max(core / t.share, t.memory) + fetched_again_s(nest, target);
+    const double memory = std::max(0.0, t.memory - fetched_before(nest, fetched) / (target.memory_gbs * 1e9));
+    seconds +=
+        std::max(core / t.share, memory) + loss * std::min(core / t.share, memory) + fetched_again_s(nest, target);
     parallel |= t.share > 1;
   }
   return seconds + (parallel && target.cores > 1 ? kParallelStartS : 0);

@@ -14,7 +14,7 @@ struct Row {
   StepKind kind;
   Reason (*run)(State&, const Step&);
 };
-constexpr std::array<Row, 11> kSteps = {{
+constexpr std::array<Row, 12> kSteps = {{
     {StepKind::split, step_split},
     {StepKind::reorder, step_reorder},
     {StepKind::mark, step_mark},
@@ -26,6 +26,7 @@ constexpr std::array<Row, 11> kSteps = {{
     {StepKind::pack, step_pack},
     {StepKind::rfactor, step_rfactor},
     {StepKind::winograd, step_winograd},
+    {StepKind::prefetch, step_prefetch},
 }};
 }  // namespace
 

@@ -353,6 +353,7 @@ Applied generate(const State& state) {
   if (e.why.empty()) emit_region(e, -1, 0, e.out.body);
   if (!e.why.empty()) return {std::nullopt, std::move(e.why)};
   lanes_innermost(e.out);
+  fetch_ahead(state, e.out);
   return {std::move(e.out), ""};
 }
 

@@ -36,6 +36,12 @@ struct LoopSpec {
   loop::LoopKind kind = loop::LoopKind::serial;
 };
 
+// A constant whose lines are asked for before the stage reads them (ahead.cc).
+struct Ahead {
+  int buffer = 0;
+  std::vector<i64> bytes;  // how far ahead; 0: the next part
+};
+
 struct Stage {
   std::string block;
   int region = -1;  // innermost enclosing region
@@ -49,6 +55,7 @@ struct Stage {
   int at_stage = -1;  // place at: the host stage and its loop
   std::string at_loop;
   loop::Scope scope = loop::Scope::local;  // of its buffer when placed at a loop
+  std::vector<Ahead> ahead;
 
   std::optional<loop::Stmt> opaque;  // set: everything above but block and region is meaningless
   std::vector<int> opaque_reads, opaque_writes;
@@ -80,7 +87,7 @@ bool is_reduction(const Stage& stage);                         // has a reductio
 bool is_reduction_loop(const Stage& stage, const LoopSpec& loop);
 bool reads(const Stage& stage, int buffer);
 bool writes(const Stage& stage, int buffer);
-bool has_layout(const loop::Buffer& buffer);    // a constant whose order of elements a step has chosen
+bool has_layout(const loop::Buffer& buffer);               // a constant whose order of elements a step has chosen
 std::vector<int> readers(const State& state, int buffer);  // stages that are not inlined
 bool sole_writer(const State& state, int stage);
 // One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant; or tiles: axis * tile +

@@ -17,7 +17,7 @@ struct Form {
   bool ints;                 // a [list] follows
 };
 
-constexpr std::array<Form, 11> kForms = {{
+constexpr std::array<Form, 12> kForms = {{
     {StepKind::split, "split", 1, 1, true},
     {StepKind::reorder, "reorder", 1, -1, false},
     {StepKind::mark, "mark", 2, 2, false},
@@ -29,6 +29,7 @@ constexpr std::array<Form, 11> kForms = {{
     {StepKind::pack, "pack", 1, 1, true},
     {StepKind::rfactor, "rfactor", 1, 1, false},
     {StepKind::winograd, "winograd", 0, 0, true},
+    {StepKind::prefetch, "prefetch", 1, 1, true},
 }};
 
 const Form& form_of(StepKind kind) { return kForms.at(static_cast<size_t>(kind)); }

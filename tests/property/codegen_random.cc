@@ -73,10 +73,19 @@ class Generator {
     return pick == 3 && outermost ? LoopKind::parallel : LoopKind::serial;
   }
 
+  // Lines of some parameter, often beyond its end: they must not matter.
+  std::vector<loop::Prefetch> some_ahead(LoopKind kind, int var) {
+    if (kind != LoopKind::serial || rng_.below(3) != 0) return {};
+    const std::vector<int> params = loop::params(func_);
+    const int buffer = params[static_cast<size_t>(rng_.below(static_cast<i64>(params.size())))];
+    return {{buffer, loop::var(var) * (rng_.below(40) - 20) + (rng_.below(1 << 20) - (1 << 19)), 1 + rng_.below(4)}};
+  }
+
   loop::Stmt wrap(std::vector<loop::Stmt> body, const std::vector<int>& vars, bool may_run_parallel, bool vector) {
     for (size_t v = vars.size(); v-- > 0;) {
       const LoopKind kind = random_kind(may_run_parallel && v < 2, vector);
-      body = {{Loop{vars[v], extents_[static_cast<size_t>(vars[v])], kind, std::move(body)}}};
+      body = {
+          {Loop{vars[v], extents_[static_cast<size_t>(vars[v])], kind, std::move(body), some_ahead(kind, vars[v])}}};
     }
     return std::move(body[0]);
   }
@@ -151,8 +160,8 @@ class Generator {
     const int k = open_loop(1 + rng_.below(20));
     std::vector<loop::Stmt> sum = unrolled_if_reg({{Store{acc, at, expression(1, dtype_), op, "sum"}}}, inside);
     const bool reduce_lanes = inside.empty() && !vector && rng_.below(2) == 0;
-    body.push_back(
-        {Loop{k, extents_[static_cast<size_t>(k)], reduce_lanes ? LoopKind::vectorize : LoopKind::serial, sum}});
+    const LoopKind kind = reduce_lanes ? LoopKind::vectorize : LoopKind::serial;
+    body.push_back({Loop{k, extents_[static_cast<size_t>(k)], kind, sum, some_ahead(kind, k)}});
     if (reduce_lanes && rng_.below(2) == 0) {  // a vector inside a serial reduction
       std::vector<loop::Stmt> lanes = {body.back()};
       const int outer = open_loop(1 + rng_.below(4));

@@ -26,7 +26,7 @@ constexpr std::string_view kEverything =
     } else {
       t[m] max= -inf:f16
     }
-    for k.0 in 2 {
+    for k.0 in 2 prefetch 4 w[m*8 + k.0*4 + 100] prefetch 1 x[k.0] {
       unroll u in 2 {
         r[u] or= is_nan(x[m, 3 - k.0]) || false @b
       }
@@ -96,8 +96,23 @@ TEST(LoopVerify, NamesTheBrokenRule) {
       {"func f(output y: f32[1]) { y[0] = floormod(1.5, 1.0) @z }", "1.5 % 1.0: not defined on f32"},
       {"func f(output y: f32[4]) { for i in 4 { y[i] = 0.0 @z } y[i] = 1.0 }", "variable i: used outside its loop"},
       {"func f(input x: f32[4] pack [4] 0) { }", "buffer x: only constants can be packed"},
+      {"func f(output y: f32[4]) { parallel i in 4 prefetch 1 y[i] { y[i] = 0.0 } }",
+       "loop i: only serial loops fetch ahead"},
+      {"func f(output y: f32[4]) { temp t: f32[4] for i in 4 prefetch 1 t[i] { y[i] = 0.0 } }",
+       "loop i: fetches t ahead, which is no parameter"},
+      {"func f(output y: f32[4]) { for i in 4 prefetch 0 y[i] { y[i] = 0.0 } }", "loop i: fetches 0 lines of y ahead"},
+      {"func f(output y: f32[4]) { for i in 4 prefetch 1 y[i*i] { y[i] = 0.0 } }", "loop i: i*i is not affine"},
   };
   for (const BrokenRule& rule : rules) EXPECT_EQ(verify(parse_func(rule.text)), rule.says) << rule.text;
+}
+
+TEST(LoopText, SimplifyingKeepsWhatIsFetchedAhead) {
+  const Func func = parse_func(
+      "func f(input u: f32[4], input x: f32[4], output y: f32[4]) {"
+      "  for one in 1 { for i in 4 prefetch 2 x[one + i*16 + 8 + i] { y[i] = x[i] @z } } }");
+  EXPECT_EQ(print(simplify(func)),
+            "func f(input u: f32[4], input x: f32[4], output y: f32[4]) {\n"
+            "  for i in 4 prefetch 2 x[i*17 + 8] {\n    y[i] = x[i] @z\n  }\n}\n");
 }
 
 TEST(LoopVerify, AcceptsGuardedIndices) {

@@ -79,6 +79,9 @@ Panel find_panel(const Builder& b, const Stage& stage, const TileAxes& axes);
 // Makes the copy for each iteration of the host's loop over column tiles.
 std::vector<Step> panel_steps(const Step& copy, const std::string& host, const std::string& loop, i64 vectors,
                               i64 lanes);
+// --- prefetch.cc: whether and how a large constant is fetched ahead. Its panels are walked for `tile_rows` rows at
+// once.
+void choose_prefetch(Builder& b, const std::string& block, i64 tile_rows, i64 panel_elements);
 // --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not
 // of that kind.
 bool rule_row(Builder& b, const std::string& block);

@@ -391,6 +391,8 @@ bool rule_tile(Builder& b, const std::string& block) {
   choose_order(b, t);
   choose_reduction_unroll(b, t);
   place_producers(b, t);
+  choose_prefetch(b, block, t.preferred.rows * t.preferred.rows2,
+                  reduction_points(stage) * t.preferred.vectors * t.lanes);
   return true;
 }
 
