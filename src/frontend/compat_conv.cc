@@ -111,7 +111,7 @@ Outputs pool(OnnxCall& call) {
   Attrs attrs = window_attrs(w);
   for (const char* key : {"ceil_mode", "count_include_pad", "storage_order", "p"})
     if (call.attrs.has(key)) attrs.set(key, call.attrs.get_int(key));
-  return call.builder.emit({call.op, call.name, {call.in[0]}, {}, std::move(attrs)}, call.wanted);
+  return call.builder.emit({call.op, call.name, {call.need(0, "input")}, {}, std::move(attrs)}, call.wanted);
 }
 
 // Activation attributes are those of the plain operators.

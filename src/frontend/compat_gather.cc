@@ -19,7 +19,7 @@ Outputs top_k(OnnxCall& call) {
   const i64 axis = normalize_axis(call.attrs.get_int("axis", -1), call.rank(0));
   if (k[0] < 0 || k[0] > call.shape(0)[at(axis)])
     fail("K is {}, but axis {} has extent {}", k[0], axis, call.shape(0)[at(axis)]);
-  return call.emit("TopK", {call.in[0]},
+  return call.emit("TopK", {call.need(0, "input")},
                    make_attrs({{"axis", axis},
                                {"k", k[0]},
                                {"largest", call.attrs.get_int("largest", 1)},

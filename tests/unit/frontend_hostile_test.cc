@@ -198,6 +198,15 @@ TEST(Hostile, NumbersAtTheEndsOfTheirType) {
   expect_refused(type, "attribute 'dtype'");
 }
 
+// Everything but the data, as attributes.
+TEST(Hostile, SlicesOfNothing) {
+  OnnxModel model(9);
+  onnx::NodeProto& node = model.output("y").node("Slice", {}, {"y"});
+  set_ints(node, "starts", {0});
+  set_ints(node, "ends", {1});
+  expect_refused(model, "('input') is missing");
+}
+
 TEST(Hostile, WindowsWithoutAnAxis) {
   OnnxModel model(17);
   model.input("x", {"1", "16"}).floats("w", {}, {1}).ints("step", {2}).output("y");
