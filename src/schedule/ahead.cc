@@ -100,7 +100,7 @@ class Inserter {
     while (depth > 0 && walk.next == 0) walk.next = stride(at, --depth);
     while (depth > 0) {
       const bool again = stride(at, --depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel;
-      if (again) walk.next = 0;  // each thread reads all of it: that keeps the memory busy enough
+      if (again) walk.next = 0;  // each thread reads all of it: fetching ahead did not pay there
     }
     return walk;
   }

@@ -19,8 +19,9 @@ constexpr double kDivCycles = 5;
 constexpr double kLoopCycles = 1.5;       // counter, compare, branch
 constexpr double kParallelStartS = 6e-6;  // waking the pool
 constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffic: it does not hide behind the longer
-// The same for memory against all else, even with constants fetched ahead: from 14x14x256 and 7x7x512 convolutions,
-// direct and by Winograd's algorithm, inside resnet50. On one thread: several fill each other's waits.
+// The same for memory against all else, even with constants fetched ahead: fitted by eye to 14x14x256 and 7x7x512
+// convolutions, direct and by Winograd's algorithm, inside resnet50 on one thread. Not with several threads: there the
+// descent over the knobs then ended with a slower division of 128x768x768 products among the threads.
 constexpr double kMemoryLoss = 0.6;
 constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
