@@ -68,7 +68,7 @@ i64 product(const Shape& shape, size_t first, size_t end) {
 }  // namespace
 
 ValueId resize_antialiased(const OnnxCall& call, const Attrs& attrs) {
-  ValueId x = call.in[0];
+  ValueId x = call.need(0, "input");
   const DType dtype = call.dtype(0);
   const Shape in = call.shape(0), sizes = attrs.get_ints("sizes");
   std::vector<double> scales = attrs.get_floats("scales", {});

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/window.h"
+
 namespace mcc::frontend {
 namespace {
 
@@ -81,10 +83,10 @@ void resolve_transposed(const OnnxCall& call, Window& w, std::vector<i64>& outpu
   std::vector<i64> wanted = call.attrs.get_ints("output_shape", {});
   if (wanted.size() == w.rank + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);
   if (wanted.empty() && mode == "NOTSET") return;
-  if (!wanted.empty() && wanted.size() != w.rank) fail("attribute 'output_shape' has {} entries", wanted.size());
+  if (!wanted.empty()) wanted = small_ints(wanted, "output_shape", 0, w.rank);
   for (size_t i = 0; i < w.rank; i++) {
-    const i64 natural = (w.in[i] - 1) * w.strides[i] + reach(w, i) + output_padding[i];
-    const i64 out = !wanted.empty() ? wanted[i] : mode == "VALID" ? natural : w.in[i] * w.strides[i];
+    const i64 spread = ops::spread(w.in[i], w.strides[i]), natural = spread + reach(w, i) + output_padding[i];
+    const i64 out = !wanted.empty() ? wanted[i] : mode == "VALID" ? natural : spread + w.strides[i];
     if (out > natural) output_padding[i] += out - natural;
     set_pads(w, i, std::max<i64>(0, natural - out), mode == "SAME_UPPER");
   }
@@ -93,8 +95,8 @@ void resolve_transposed(const OnnxCall& call, Window& w, std::vector<i64>& outpu
 Outputs conv_transpose(OnnxCall& call) {
   const Shape weights = call.builder.shape(call.need(1, "W"));
   Window w = read_window(call, call.shape(0), kernel_of_weights(call, weights));
-  std::vector<i64> output_padding = call.attrs.get_ints("output_padding", std::vector<i64>(w.rank, 0));
-  if (output_padding.size() != w.rank) fail("attribute 'output_padding' has {} entries", output_padding.size());
+  std::vector<i64> output_padding =
+      small_ints(call.attrs.get_ints("output_padding", std::vector<i64>(w.rank, 0)), "output_padding", 0, w.rank);
   resolve_transposed(call, w, output_padding);
   Attrs attrs = window_attrs(w);
   attrs.set("output_padding", output_padding);
@@ -109,7 +111,7 @@ Outputs pool(OnnxCall& call) {
   Attrs attrs = window_attrs(w);
   for (const char* key : {"ceil_mode", "count_include_pad", "storage_order", "p"})
     if (call.attrs.has(key)) attrs.set(key, call.attrs.get_int(key));
-  return call.builder.emit({call.op, call.name, {call.in[0]}, {}, std::move(attrs)}, call.wanted);
+  return call.builder.emit({call.op, call.name, {call.need(0, "input")}, {}, std::move(attrs)}, call.wanted);
 }
 
 // Activation attributes are those of the plain operators.

@@ -12,14 +12,12 @@ Outputs cast_to(OnnxCall& call, DType dtype) {
   return call.emit("Cast", {x}, make_attrs({{"to", std::string(name(dtype))}}));
 }
 
-Outputs cast(OnnxCall& call) {
-  return cast_to(call, dtype_from_onnx(call.attrs.get_int("to"), "Cast to"));
-}
+Outputs cast(OnnxCall& call) { return cast_to(call, dtype_from_onnx(call.attrs.get_int("to"), "Cast to")); }
 Outputs cast_like(OnnxCall& call) { return cast_to(call, call.builder.type(call.need(1, "target_type")).dtype); }
 
 // One bound after the other, so that bounds which only become known when the model runs can take Max and Min.
 Outputs clip_in_steps(const OnnxCall& call) {
-  ValueId result = call.in[0];
+  ValueId result = call.need(0, "input");
   const struct {
     size_t input;
     const char *name, *op;

@@ -7,8 +7,9 @@ namespace {
 Outputs scatter(OnnxCall& call) { return call.emit("ScatterElements", call.in, call.attrs); }
 
 Outputs one_hot(OnnxCall& call) {
-  Attrs attrs = make_attrs(
-      {{"axis", call.attrs.get_int("axis", -1)}, {"depth", static_cast<i64>(call.known_number(1, "depth"))}});
+  const double depth = call.known_number(1, "depth");
+  if (!(depth >= 0 && depth <= 0x1p46)) fail("the depth is {}", depth);
+  Attrs attrs = make_attrs({{"axis", call.attrs.get_int("axis", -1)}, {"depth", static_cast<i64>(depth)}});
   return call.emit("OneHot", {call.need(0, "indices"), call.need(2, "values")}, std::move(attrs));
 }
 
@@ -18,7 +19,7 @@ Outputs top_k(OnnxCall& call) {
   const i64 axis = normalize_axis(call.attrs.get_int("axis", -1), call.rank(0));
   if (k[0] < 0 || k[0] > call.shape(0)[at(axis)])
     fail("K is {}, but axis {} has extent {}", k[0], axis, call.shape(0)[at(axis)]);
-  return call.emit("TopK", {call.in[0]},
+  return call.emit("TopK", {call.need(0, "input")},
                    make_attrs({{"axis", axis},
                                {"k", k[0]},
                                {"largest", call.attrs.get_int("largest", 1)},

@@ -12,7 +12,7 @@ Outputs transpose(OnnxCall& call) {
   const i64 rank = call.rank(0);
   std::vector<i64> reversed = range(rank);
   std::reverse(reversed.begin(), reversed.end());
-  return {call.transpose(call.in[0], call.attrs.get_ints("perm", reversed))};
+  return {call.transpose(call.need(0, "input"), call.attrs.get_ints("perm", reversed))};
 }
 
 Outputs concat(OnnxCall& call) {
@@ -31,7 +31,7 @@ Outputs slice(OnnxCall& call) {
   if (ends.size() != starts.size() || axes.size() != starts.size() || steps.size() != starts.size())
     fail("starts, ends, axes and steps have {}, {}, {} and {} entries", count, ends.size(), axes.size(), steps.size());
   if (std::find(steps.begin(), steps.end(), 0) != steps.end()) fail("a step is 0");
-  return call.emit("Slice", {call.in[0]},
+  return call.emit("Slice", {call.need(0, "input")},
                    make_attrs({{"starts", starts}, {"ends", ends}, {"axes", axes}, {"steps", steps}}));
 }
 
@@ -53,9 +53,12 @@ Outputs split(OnnxCall& call) {
   }
   if (sum != extent || static_cast<i64>(sizes.size()) != parts)
     fail("parts of sizes [{}] do not make up {} outputs of extent {}", fmt::join(sizes, ", "), parts, extent);
-  if (parts == 1) return {call.in[0]};
-  return call.emit("Split", {call.in[0]}, make_attrs({{"axis", axis}, {"split", sizes}}), static_cast<int>(parts));
+  if (parts == 1) return {call.need(0, "input")};
+  return call.emit("Split", {call.need(0, "input")}, make_attrs({{"axis", axis}, {"split", sizes}}),
+                   static_cast<int>(parts));
 }
+
+constexpr i64 kMostPad = i64{1} << 40;
 
 // Pads in full rank; ONNX allows negative ones, which cut and become a Slice.
 Outputs pad(OnnxCall& call) {
@@ -72,7 +75,8 @@ Outputs pad(OnnxCall& call) {
   for (size_t i = 0; i < axes.size(); i++) {
     const i64 axis = normalize_axis(axes[i], rank);
     const i64 before = given[i], after = given[i + axes.size()], extent = call.shape(0)[at(axis)];
-    if (std::max(std::abs(before), std::abs(after)) > (i64{1} << 40)) fail("a pad is {}", std::max(before, after));
+    for (const i64 pad : {before, after})
+      if (pad < -kMostPad || pad > kMostPad) fail("a pad is {}", pad);
     pads[at(axis)] = std::max<i64>(0, before), pads[at(axis + rank)] = std::max<i64>(0, after);
     starts[at(axis)] = std::max<i64>(0, -before), ends[at(axis)] = extent + std::min<i64>(0, after);
     cuts |= before < 0 || after < 0;
@@ -80,7 +84,7 @@ Outputs pad(OnnxCall& call) {
   }
   double value = call.attrs.get_float("value", 0);
   if (call.has(2) && call.known(2, "constant_value").size() > 0) value = call.known_number(2, "constant_value");
-  ValueId x = call.in[0];
+  ValueId x = call.need(0, "input");
   if (cuts)
     x = call.emit1(
         "Slice", {x},
@@ -92,8 +96,8 @@ Outputs pad(OnnxCall& call) {
 
 Outputs expand(OnnxCall& call) {
   const Shape shape = broadcast(call.shape(0), call.known_ints(1, "shape"));
-  if (shape == call.shape(0)) return {call.in[0]};
-  return call.emit("Expand", {call.in[0]}, make_attrs({{"shape", shape}}));
+  if (shape == call.shape(0)) return {call.need(0, "input")};
+  return call.emit("Expand", {call.need(0, "input")}, make_attrs({{"shape", shape}}));
 }
 
 Outputs tile(OnnxCall& call) {
@@ -101,7 +105,7 @@ Outputs tile(OnnxCall& call) {
   const std::vector<i64> repeats = call.known_ints(1, "repeats");
   if (static_cast<i64>(repeats.size()) != call.rank(0)) fail("{} repeats for rank {}", repeats.size(), call.rank(0));
   if (std::any_of(repeats.begin(), repeats.end(), [](i64 r) { return r < 0; })) fail("a repeat is negative");
-  return call.emit("Tile", {call.in[0]}, make_attrs({{"repeats", repeats}}));
+  return call.emit("Tile", {call.need(0, "input")}, make_attrs({{"repeats", repeats}}));
 }
 
 Outputs trilu(OnnxCall& call) {

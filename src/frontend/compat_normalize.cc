@@ -10,9 +10,9 @@ Outputs softmax(OnnxCall& call) {
   const i64 rank = call.rank(0);
   const bool flattens = call.opset < 13;
   const i64 axis = normalize_axis(call.attrs.get_int("axis", flattens ? 1 : -1), rank);
-  if (!flattens || axis == rank - 1) return call.emit(call.op, {call.in[0]}, make_attrs({{"axis", axis}}));
+  if (!flattens || axis == rank - 1) return call.emit(call.op, {call.need(0, "input")}, make_attrs({{"axis", axis}}));
   const Shape left(shape.begin(), shape.begin() + axis), right(shape.begin() + axis, shape.end());
-  const ValueId matrix = call.reshape(call.in[0], {elements(left), elements(right)});
+  const ValueId matrix = call.reshape(call.need(0, "input"), {elements(left), elements(right)});
   return {call.reshape(call.emit1(call.op, {matrix}, make_attrs({{"axis", i64{1}}})), shape)};
 }
 

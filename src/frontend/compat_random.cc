@@ -45,8 +45,7 @@ Outputs random(OnnxCall& call) {
   const bool like = call.op.ends_with("Like"), normal = call.op.starts_with("RandomNormal");
   TensorType type{DType::f32, like ? call.shape(0) : Shape(call.attrs.get_ints("shape"))};
   if (like && is_float(call.dtype(0))) type.dtype = call.dtype(0);
-  if (call.attrs.has("dtype"))
-    type.dtype = dtype_from_onnx(static_cast<int>(call.attrs.get_int("dtype")), "attribute 'dtype'");
+  if (call.attrs.has("dtype")) type.dtype = dtype_from_onnx(call.attrs.get_int("dtype"), "attribute 'dtype'");
   for (const i64 extent : type.shape)
     if (extent < 0) fail("the shape has a negative dimension");
   call.builder.reserve_constant(type, "the result");
@@ -66,7 +65,7 @@ Outputs multinomial(OnnxCall& call) {
   if (call.rank(0) != 2 || call.shape(0)[1] < 1) fail("input {} is no list of distributions", to_string(call.shape(0)));
   if (samples < 1 || samples > (1 << 24)) fail("sample_size is {}", samples);
   const i64 batch = call.shape(0)[0], classes = call.shape(0)[1];
-  const DType dtype = dtype_from_onnx(static_cast<int>(call.attrs.get_int("dtype", 6)), "attribute 'dtype'");
+  const DType dtype = dtype_from_onnx(call.attrs.get_int("dtype", 6), "attribute 'dtype'");
   const TensorType type{call.dtype(0), {batch, samples, 1}};
   call.builder.reserve_constant(type, "the list of random numbers");
   Tensor numbers(type);

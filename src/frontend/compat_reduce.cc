@@ -8,10 +8,10 @@ Outputs reduce(OnnxCall& call) {
   const i64 rank = call.rank(0);
   std::vector<i64> axes = normalize_axes(call.ints_from(1, "axes"), rank);
   if (axes.empty()) {
-    if (call.attrs.get_int("noop_with_empty_axes", 0) != 0) return {call.in[0]};
+    if (call.attrs.get_int("noop_with_empty_axes", 0) != 0) return {call.need(0, "input")};
     axes = range(rank);
   }
-  return call.emit(call.op, {call.in[0]},
+  return call.emit(call.op, {call.need(0, "input")},
                    make_attrs({{"axes", axes}, {"keepdims", call.attrs.get_int("keepdims", 1)}}));
 }
 
@@ -19,14 +19,14 @@ Outputs arg_reduce(OnnxCall& call) {
   Attrs attrs = make_attrs({{"axis", normalize_axis(call.attrs.get_int("axis", 0), call.rank(0))},
                             {"keepdims", call.attrs.get_int("keepdims", 1)},
                             {"select_last_index", call.attrs.get_int("select_last_index", 0)}});
-  return call.emit(call.op, {call.in[0]}, std::move(attrs));
+  return call.emit(call.op, {call.need(0, "input")}, std::move(attrs));
 }
 
 Outputs cum_sum(OnnxCall& call) {
   Attrs attrs = make_attrs({{"axis", normalize_axis(call.known_int(1, "axis"), call.rank(0))},
                             {"exclusive", call.attrs.get_int("exclusive", 0)},
                             {"reverse", call.attrs.get_int("reverse", 0)}});
-  return call.emit("CumSum", {call.in[0]}, std::move(attrs));
+  return call.emit("CumSum", {call.need(0, "input")}, std::move(attrs));
 }
 
 constexpr std::string_view kReduceAttrs = "axes keepdims noop_with_empty_axes";

@@ -87,7 +87,7 @@ Outputs upsample(OnnxCall& call) {
       call.attrs.has("scales") ? call.attrs.get_floats("scales", {}) : to_doubles(call.known(1, "scales"));
   use_scales(g, call.shape(0), scales, range(call.rank(0)), false);
   const std::string mode = plain_mode(call.attrs.get_string("mode", "nearest"));
-  return call.emit("Resize", {call.in[0]}, resize_attrs(g, mode, "asymmetric", "floor"));
+  return call.emit("Resize", {call.need(0, "input")}, resize_attrs(g, mode, "asymmetric", "floor"));
 }
 
 Outputs resize(OnnxCall& call) {
@@ -118,7 +118,7 @@ Outputs resize(OnnxCall& call) {
   attrs.set("extrapolation_value", call.attrs.get_float("extrapolation_value", 0));
   if (call.attrs.get_int("antialias", 0) != 0 && attrs.get_string("mode", "") != "nearest")
     return {resize_antialiased(call, attrs)};
-  return call.emit("Resize", {call.in[0]}, std::move(attrs));
+  return call.emit("Resize", {call.need(0, "input")}, std::move(attrs));
 }
 
 constexpr OnnxOp kOps[] = {

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "frontend/importer.h"
+#include "ops/window.h"
 
 namespace mcc::frontend {
 namespace {
@@ -43,10 +44,11 @@ Outputs max_unpool(OnnxCall& call) {
       small_ints(call.attrs.get_ints("pads", std::vector<i64>(2 * spatial, 0)), "pads", 0, 2 * spatial);
   Shape shape(x.begin(), x.begin() + 2);
   for (size_t i = 0; i < spatial; i++)
-    shape.push_back((x[i + 2] - 1) * strides[i] + kernel[i] - pads[i] - pads[spatial + i]);
+    shape.push_back(ops::spread(x[i + 2], strides[i]) + kernel[i] - pads[i] - pads[spatial + i]);
   if (std::any_of(shape.begin(), shape.end(), [](i64 extent) { return extent < 0; }))
     fail("the output would be [{}]", fmt::join(shape, ", "));
-  const ValueId placed = call.emit1("MaxUnpool", {call.in[0], call.need(1, "I")}, make_attrs({{"shape", shape}}));
+  const ValueId placed =
+      call.emit1("MaxUnpool", {call.need(0, "input"), call.need(1, "I")}, make_attrs({{"shape", shape}}));
   if (!call.has(2)) return {placed};
   const std::vector<i64> wanted = call.known_ints(2, "output_shape");
   if (wanted.size() != shape.size()) fail("output_shape has {} entries", wanted.size());
@@ -146,7 +148,7 @@ Outputs col2im(OnnxCall& call) {
   call.builder.reserve_constant({call.dtype(0), weights_shape}, "the weights");
   Tensor weights(TensorType{call.dtype(0), weights_shape});
   for (i64 row = 0; row < rows; row++) weights.set(row * taps + row % taps, 1);
-  return call.emit("ConvTranspose", {call.reshape(call.in[0], columns), call.constant(std::move(weights))},
+  return call.emit("ConvTranspose", {call.reshape(call.need(0, "input"), columns), call.constant(std::move(weights))},
                    make_attrs({{"kernel_shape", block},
                                {"strides", strides},
                                {"dilations", dilations},

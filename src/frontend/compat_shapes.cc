@@ -68,8 +68,7 @@ Outputs range_of(OnnxCall& call) {
 Outputs eye_like(OnnxCall& call) {
   const Shape& shape = call.shape(0);
   if (shape.size() != 2) fail("needs a matrix, not {}", to_string(shape));
-  const DType dtype =
-      call.attrs.has("dtype") ? dtype_from_onnx(call.attrs.get_int("dtype"), "dtype") : call.dtype(0);
+  const DType dtype = call.attrs.has("dtype") ? dtype_from_onnx(call.attrs.get_int("dtype"), "dtype") : call.dtype(0);
   call.builder.reserve_constant({dtype, shape}, "the result");
   Tensor tensor(TensorType{dtype, shape});
   const i64 k = std::clamp(call.attrs.get_int("k", 0), -shape[0], shape[1]);
@@ -108,7 +107,7 @@ Outputs reshape(OnnxCall& call) {
   const Shape wanted = call.ints_from(1, "shape");
   if (!call.gives(1, "shape")) fail("input 'shape' is missing");
   const Shape shape = resolve_shape(call.shape(0), wanted, call.attrs.get_int("allowzero", 0) != 0);
-  return {call.reshape(call.in[0], shape)};
+  return {call.reshape(call.need(0, "input"), shape)};
 }
 
 Outputs flatten(OnnxCall& call) {
@@ -118,7 +117,7 @@ Outputs flatten(OnnxCall& call) {
   if (axis < -rank || axis > rank) fail("axis {} is outside rank {}", axis, rank);
   if (axis < 0) axis += rank;
   const Shape left(shape.begin(), shape.begin() + axis), right(shape.begin() + axis, shape.end());
-  return {call.reshape(call.in[0], {elements(left), elements(right)})};
+  return {call.reshape(call.need(0, "input"), {elements(left), elements(right)})};
 }
 
 Outputs squeeze(OnnxCall& call) {
@@ -131,7 +130,7 @@ Outputs squeeze(OnnxCall& call) {
     if (named && shape[at(d)] != 1) fail("axis {} of {} is not 1", d, to_string(shape));
     if (!(named || (all && shape[at(d)] == 1))) kept.push_back(shape[at(d)]);
   }
-  return {call.reshape(call.in[0], kept)};
+  return {call.reshape(call.need(0, "input"), kept)};
 }
 
 Outputs unsqueeze(OnnxCall& call) {
@@ -143,7 +142,7 @@ Outputs unsqueeze(OnnxCall& call) {
   Shape result;
   size_t next = 0;
   for (i64 d = 0; d < rank; d++) result.push_back(std::binary_search(axes.begin(), axes.end(), d) ? 1 : shape[next++]);
-  return {call.reshape(call.in[0], result)};
+  return {call.reshape(call.need(0, "input"), result)};
 }
 
 constexpr OnnxOp kOps[] = {

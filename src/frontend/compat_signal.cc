@@ -80,7 +80,8 @@ Outputs stft(OnnxCall& call) {
   if (call.rank(0) == 2) signal = call.reshape(signal, {call.shape(0)[0], call.shape(0)[1], 1});
   if (call.builder.rank(signal) != 3) fail("the signal has rank {}, not 3", call.rank(0));
   const i64 step = call.known_int(1, "frame_step"), samples = call.shape(0)[1];
-  i64 length = call.has(2) ? call.builder.shape(call.in[2]).at(0) : 0;
+  if (call.has(2) && call.rank(2) != 1) fail("the window has rank {}, not 1", call.rank(2));
+  i64 length = call.has(2) ? call.shape(2)[0] : 0;
   if (call.has(3)) length = call.known_int(3, "frame_length");
   if (step < 1 || length < 1 || length > samples)
     fail("frames of {} samples, {} apart, do not fit {} samples", length, step, samples);

@@ -231,7 +231,7 @@ Outputs select_all(OnnxCall& call, const OnnxOp& op) {
 }
 
 Outputs looks_at_shape(OnnxCall& call, const OnnxOp&) {
-  const ValueId shape = true_shape(call.builder, call.name, call.in[0]);
+  const ValueId shape = true_shape(call.builder, call.name, call.need(0, "input"));
   if (call.op == "Size")
     return call.emit("ReduceProd", {shape}, make_attrs({{"axes", std::vector<i64>{0}}, {"keepdims", i64{0}}}));
   const i64 rank = call.rank(0);

@@ -65,7 +65,7 @@ ValueId Builder::add_sequence(std::vector<ValueId> items) {
 }
 
 std::string Builder::unique(const std::string& name) {
-  const std::string base = name.empty() ? "value" : name;
+  std::string base = name.empty() ? "value" : name;
   const auto [found, is_new] = taken_.try_emplace(base, 0);
   if (is_new) return base;
   for (int& count = found->second;;) {
@@ -145,7 +145,7 @@ const Tensor& OnnxCall::known(size_t i, std::string_view what) const {
   std::vector<std::string> options;
   for (const std::string& input : builder.inputs_behind(v)) options.push_back(fmt::format("--bind={}=VALUE", input));
   if (options.empty()) fail("input '{}' must be known at compile time, but is too large to be computed there", what);
-  if (options.size() > 4) options.resize(4), options.push_back("...");
+  if (options.size() > 4) options.resize(4), options.emplace_back("...");
   fail("input '{}' must be known at compile time, but depends on the model's inputs; give {}", what,
        join(options, " "));
 }
@@ -171,7 +171,8 @@ double OnnxCall::known_number(size_t i, std::string_view what) const {
 
 std::vector<i64> OnnxCall::ints_from(size_t i, const std::string& key, std::vector<i64> otherwise) const {
   if (attrs.has(key)) return attrs.get_ints(key);
-  return has(i) ? known_ints(i, key) : otherwise;
+  if (has(i)) return known_ints(i, key);
+  return otherwise;
 }
 
 Outputs OnnxCall::emit(std::string new_op, std::vector<ValueId> inputs, Attrs new_attrs, int count) const {

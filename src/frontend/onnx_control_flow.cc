@@ -73,6 +73,12 @@ ValueId stack(const OnnxCall& call, const std::vector<ValueId>& items, i64 axis)
   return call.emit1("Concat", parts, make_attrs({{"axis", normalize_axis(axis, call.builder.rank(parts[0]))}}));
 }
 
+// How many of a Scan's inputs are states.
+i64 states_of(size_t inputs, i64 scanned) {
+  if (scanned < 1 || scanned > static_cast<i64>(inputs)) fail("attribute 'num_scan_inputs' is {}", scanned);
+  return static_cast<i64>(inputs) - scanned;
+}
+
 }  // namespace
 
 Outputs Walker::run_body(onnx::GraphProto& body, const std::vector<ValueId>& arguments, Scope& outer,
@@ -203,9 +209,8 @@ Outputs Walker::import_scan(onnx::NodeProto& node, OnnxCall& call, Scope& scope,
   if (call.opset < 9) return scan_8(node, call, scope, frame);
   onnx::GraphProto& body = graph_attribute(node, "body");
   const i64 scanned = read_int(node, "num_scan_inputs", frame, 0);
-  const i64 carried = static_cast<i64>(call.in.size()) - scanned;
-  const i64 stacked = body.output_size() - carried;
-  if (scanned < 1 || carried < 0 || stacked < 0) fail("attribute 'num_scan_inputs' is {}", scanned);
+  const i64 carried = states_of(call.in.size(), scanned), stacked = body.output_size() - carried;
+  if (stacked < 0) fail("the body has {} outputs for {} states", body.output_size(), carried);
   const ScanAxes axes = {
       read_ints(node, "scan_input_axes", frame, scanned), read_ints(node, "scan_input_directions", frame, scanned),
       read_ints(node, "scan_output_axes", frame, stacked), read_ints(node, "scan_output_directions", frame, stacked)};
@@ -219,8 +224,9 @@ Outputs Walker::scan_8(onnx::NodeProto& node, OnnxCall& call, Scope& scope, cons
   onnx::GraphProto& body = graph_attribute(node, "body");
   if (call.has(0)) fail("sequence_lens is not supported");
   const i64 scanned = read_int(node, "num_scan_inputs", frame, 0);
-  const i64 carried = static_cast<i64>(call.in.size()) - 1 - scanned, stacked = body.output_size() - carried;
-  if (scanned < 1 || carried < 0 || stacked < 0) fail("attribute 'num_scan_inputs' is {}", scanned);
+  if (call.in.empty()) fail("has no inputs");
+  const i64 carried = states_of(call.in.size() - 1, scanned), stacked = body.output_size() - carried;
+  if (stacked < 0) fail("the body has {} outputs for {} states", body.output_size(), carried);
   const std::vector<i64> zeros(at(scanned), 0), out_zeros(at(stacked), 0);
   const ScanAxes axes = {zeros, read_ints(node, "directions", frame, scanned), out_zeros, out_zeros};
   const ValueId first = call.need(at(carried + 1), "scan input");

@@ -43,7 +43,7 @@ std::string type_list(const std::vector<std::string>& allowed) {
   std::vector<std::string> ours;
   for (const auto& type : kTypes)
     if (std::find(allowed.begin(), allowed.end(), fmt::format("tensor({})", type.name)) != allowed.end())
-      ours.push_back(type.ours);
+      ours.emplace_back(type.ours);
   return ours.size() == std::size(kTypes) ? "all" : join(ours, " ");
 }
 

@@ -95,6 +95,7 @@ struct Cut {
 
 Cut cut_axis(i64 n, i64 start, i64 end, i64 step) {
   if (step == 0) fail("a step of Slice is 0");
+  step = std::clamp(step, -std::max(n, i64{1}), std::max(n, i64{1}));  // a longer one leaves one element, too
   auto from_front = [&](i64 i, i64 low, i64 high) { return std::clamp(i < 0 ? i + n : i, low, high); };
   i64 low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
   i64 first = from_front(start, std::max(low, i64{0}), std::max(high, i64{0})),
@@ -155,7 +156,7 @@ Shape tiled(const Node& node, const Shape& in) {
   Shape out = in;
   for (size_t d = 0; d < in.size(); d++) {
     if (repeats[d] < 0) fail("repeats {} is negative", repeats[d]);
-    out[d] *= repeats[d];
+    out[d] = elements({in[d], repeats[d]});
   }
   return out;
 }

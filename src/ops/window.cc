@@ -99,6 +99,12 @@ i64 input_pixel(const Window& w, bool transposed, size_t i, i64 o, i64 k) {
 
 }  // namespace
 
+i64 spread(i64 pixels, i64 stride) {
+  constexpr i64 kMost = i64{1} << 46;
+  if (pixels - 1 > kMost / stride) fail("{} pixels {} apart are too many", pixels, stride);
+  return (pixels - 1) * stride;
+}
+
 Shape conv_extents(const Window& w) { return pool_extents(w, false); }
 
 Shape pool_extents(const Window& w, bool ceil_mode) {

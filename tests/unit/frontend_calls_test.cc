@@ -1,6 +1,9 @@
-// Every operator of ONNX with inputs, outputs and attributes that it may not expect: too few, missing ones, other types
-// and ranks. Each call imports to a graph that keeps the rules, or is refused; nothing else may come of it.
+// Every operator of ONNX with inputs, outputs and attributes that it may not expect: too few, missing ones, other
+// types, ranks and sizes. Each call imports to a graph that keeps the rules, or is refused; nothing else may come of
+// it.
 #include <gtest/gtest.h>
+
+#include <limits>
 
 #include "base/rng.h"
 #include "base/text.h"
@@ -12,21 +15,23 @@ namespace mcc {
 namespace {
 
 using onnx::TensorProto;
+constexpr i64 kLow = std::numeric_limits<i64>::min(), kHigh = std::numeric_limits<i64>::max();
 
 // A model whose one node may read any of these, or nothing.
-const std::vector<std::string> kSources = {"matrix", "image", "whole", "yes", "empty", "list", "one", "half", ""};
+const std::vector<std::string> kSources = {"matrix", "image", "vast", "whole", "yes", "empty",
+                                           "list",   "one",   "far",  "half",  ""};
 
 OnnxModel model_with_sources(int opset) {
   OnnxModel model(opset);
   model.input("matrix", {"2", "3"}).input("image", {"1", "2", "4", "4"});
   model.input("whole", {"3"}, TensorProto::INT64).input("yes", {"2", "3"}, TensorProto::BOOL);
-  model.input("empty", {"0", "3"});
-  model.ints("list", {1, 2}).ints("one", {1}).floats("half", {}, {0.5});
+  model.input("empty", {"0", "3"}).input("vast", {"1", "1", "1099511627776"});
+  model.ints("list", {1, 2}).ints("one", {1}).ints("far", {kLow, kHigh}).floats("half", {}, {0.5});
   return model;
 }
 
 void add_random_attribute(onnx::NodeProto& node, const std::string& name, Rng& rng) {
-  const std::vector<i64> numbers = {0, 1, 2, -1, 3, 4, 1 << 20, i64{1} << 40};
+  const std::vector<i64> numbers = {0, 1, 2, -1, 3, 4, 1 << 20, i64{1} << 40, kLow, kHigh};
   switch (rng.below(4)) {
     case 0: return set_int(node, name, rng.pick(numbers));
     case 1: {

@@ -165,6 +165,55 @@ TEST(Hostile, FoldingUnderALargeWindow) {
   EXPECT_EQ(model.import().nodes.size(), 1u);
 }
 
+// Numbers whose products, differences or magnitudes i64 does not hold.
+TEST(Hostile, NumbersAtTheEndsOfTheirType) {
+  constexpr i64 low = std::numeric_limits<i64>::min(), high = std::numeric_limits<i64>::max();
+  OnnxModel tile(13);
+  tile.input("x", {"4"}).ints("r", {high / 2}).output("y").node("Tile", {"x", "r"}, {"y"});
+  expect_refused(tile, "Tile node");
+  OnnxModel pad(13);
+  pad.input("x", {"4"}).ints("p", {low, 0}).output("y").node("Pad", {"x", "p"}, {"y"});
+  expect_refused(pad, "a pad is -9223372036854775808");
+  for (const i64 step : {low, high}) {
+    OnnxModel slice(13);
+    slice.input("x", {"4"}).ints("s", {2}).ints("e", {step < 0 ? low : high}).ints("a", {0}).ints("t", {step});
+    slice.output("y").node("Slice", {"x", "s", "e", "a", "t"}, {"y"});
+    EXPECT_EQ(slice.import().values.back().type, (TensorType{DType::f32, {1}}));
+  }
+  OnnxModel spread(13);
+  spread.input("x", {"1", "1", "1099511627776"}).floats("w", {1, 1, 1}, {1}).output("y");
+  set_ints(spread.node("ConvTranspose", {"x", "w"}, {"y"}), "strides", {1 << 30});
+  expect_refused(spread, "1099511627776 pixels 1073741824 apart are too many");
+  OnnxModel scan(17);
+  scan.input("x", {"2", "3"}).output("y");
+  onnx::NodeProto& node = scan.node("Scan", {"x"}, {"y"});
+  set_int(node, "num_scan_inputs", low);
+  set_graph(node, "body");
+  expect_refused(scan, "attribute 'num_scan_inputs' is -9223372036854775808");
+  OnnxModel type(13);
+  type.output("y");
+  onnx::NodeProto& random = type.node("RandomNormal", {}, {"y"});
+  set_ints(random, "shape", {2});
+  set_int(random, "dtype", (i64{1} << 32) + 1);
+  expect_refused(type, "attribute 'dtype'");
+}
+
+// Everything but the data, as attributes.
+TEST(Hostile, SlicesOfNothing) {
+  OnnxModel model(9);
+  onnx::NodeProto& node = model.output("y").node("Slice", {}, {"y"});
+  set_ints(node, "starts", {0});
+  set_ints(node, "ends", {1});
+  expect_refused(model, "('input') is missing");
+}
+
+TEST(Hostile, WindowsWithoutAnAxis) {
+  OnnxModel model(17);
+  model.input("x", {"1", "16"}).floats("w", {}, {1}).ints("step", {2}).output("y");
+  model.node("STFT", {"x", "step", "w"}, {"y"});
+  expect_refused(model, "the window has rank 0, not 1");
+}
+
 // Extreme values that mean something.
 TEST(Hostile, DiagonalsFarOutside) {
   for (const char* op : {"Trilu", "EyeLike"}) {
