@@ -222,7 +222,7 @@ ModelPort port_of(const onnx::ValueInfoProto& info) {
   }
   for (const auto& dim : info.type().tensor_type().shape().dim()) {
     const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
-    port.dims.push_back(known ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
+    port.dims.emplace_back(known ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
   }
   if (!info.type().tensor_type().has_shape()) port.dims.push_back("...");
   return port;

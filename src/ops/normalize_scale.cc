@@ -1,5 +1,6 @@
 // BatchNormalization (inference: an affine map for each channel), LRN (scaling by the energy of neighbouring channels)
 // and LpNormalization (scaling to length one along an axis).
+#include <algorithm>
 #include <cmath>
 
 #include "ops/normalize.h"
@@ -13,14 +14,16 @@ namespace {
 
 constexpr double kEpsilon = 1e-5;
 
-// The constants of an LRN. Channel c sees channels c - before .. c - before + size - 1.
+// The constants of an LRN. Channel c sees channels c - before .. c - before + window - 1, of `size` those that there
+// may be: a larger size reaches no further.
 struct Lrn {
-  i64 size, before;
+  i64 size, before, window;
   double alpha, beta, bias;
 
-  explicit Lrn(const Node& node)
+  Lrn(const Node& node, i64 channels)
       : size(node.attrs.get_int("size")),
-        before((size - 1) / 2),
+        before(std::min((size - 1) / 2, channels)),
+        window(before + 1 + std::min(size - 1 - (size - 1) / 2, channels)),
         alpha(node.attrs.get_float("alpha", 1e-4)),
         beta(node.attrs.get_float("beta", 0.75)),
         bias(node.attrs.get_float("bias", 1)) {}
@@ -31,7 +34,7 @@ struct Lrn {
 int padded_squares(FuncBuilder& b, const Lrn& lrn, int x, const Shape& shape, DType dtype, size_t axis) {
   DType acc = compute_type(dtype);
   Shape padded = shape;
-  padded[axis] += lrn.size - 1;
+  padded[axis] += lrn.window - 1;
   int squares = b.temp("p", acc, padded);
   b.block("square", padded, squares, [&](const Vars& v) {
     Vars at_x = v;
@@ -72,14 +75,14 @@ void batch_norm_reference(const Node& node, std::span<const Tensor* const> in, s
 }
 
 loop::Func lower_lrn(const Node& node, Types in, Types out) {
-  Lrn lrn(node);
   DType dtype = in[0].dtype, acc = compute_type(dtype);
   const Shape& shape = in[0].shape;
   size_t axis = at(channel_axis(node, rank(in[0])));
+  Lrn lrn(node, shape[axis]);
   FuncBuilder b(node.op);
   int x = b.input("x", dtype, shape), y = b.output("y", dtype, out[0].shape);
   int squares = padded_squares(b, lrn, x, shape, dtype, axis), sums = b.temp("sums", acc, shape);
-  b.reduce("sum", shape, {lrn.size}, sums, StoreOp::add, loop::constant(acc, 0), [&](const Vars& s, const Vars& r) {
+  b.reduce("sum", shape, {lrn.window}, sums, StoreOp::add, loop::constant(acc, 0), [&](const Vars& s, const Vars& r) {
     Vars at_p = s;
     at_p[axis] = s[axis] + r[0];
     return b.load(squares, at_p);
@@ -93,14 +96,14 @@ loop::Func lower_lrn(const Node& node, Types in, Types out) {
 }
 
 void lrn_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
-  Lrn lrn(node);
   const Tensor& x = *in[0];
   const Shape& shape = x.type.shape;
   size_t axis = at(channel_axis(node, rank(x.type)));
+  Lrn lrn(node, shape[axis]);
   i64 step = row_major_strides(shape)[axis];
   for_each_index(shape, [&](const Index& index, i64 flat) {
     double sum = 0;
-    for (i64 k = 0; k < lrn.size; k++) {
+    for (i64 k = 0; k < lrn.window; k++) {
       i64 c = index[axis] - lrn.before + k;
       if (c < 0 || c >= shape[axis]) continue;
       double value = x.get(flat + (c - index[axis]) * step);

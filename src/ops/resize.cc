@@ -45,6 +45,8 @@ Position reduced(i64 a, i64 b, i64 d) {
 // A roi is real numbers; 2^-30 is fine enough for any position.
 Position crop(double start, double end, i64 in, double out) {
   double one = static_cast<double>(i64{1} << 30), last = static_cast<double>(in - 1);
+  for (const double edge : {start, end})
+    if (!(std::abs(edge) * std::max(1.0, last) < one)) fail("roi has {}, too far from an image of {}", edge, in);
   if (out <= 1) return reduced(0, std::llround(0.5 * (start + end) * last * one), i64{1} << 30);
   return reduced(std::llround((end - start) * last / (out - 1) * one), std::llround(start * last * one), i64{1} << 30);
 }

@@ -58,6 +58,12 @@ TEST(LrnReference, SumsNeighbouringChannels) {
   expect_near(run(instance, {{1, 2, 3}}), {1.0 / 6, 2.0 / 15, 3.0 / 14});
 }
 
+TEST(LrnReference, HugeSizesReachNoFurther) {
+  constexpr i64 kHuge = i64{1} << 62;
+  OpInstance instance{"LRN", {{"size", kHuge}, {"alpha", 0x1p62}, {"beta", 1.0}, {"bias", 1.0}}, {"f32[1,3,1]"}};
+  expect_near(run(instance, {{1, 2, 3}}), {1.0 / 15, 2.0 / 15, 3.0 / 15});
+}
+
 TEST(LpNormalizationReference, ByHand) {
   expect_near(run({"LpNormalization", {}, {"f32[2,2]"}}, {{3, 4, 0, 0}}), {0.6, 0.8, 0, 0});
   expect_near(run({"LpNormalization", {{"p", i64{1}}}, {"f32[2]"}}, {{-1, 3}}), {-0.25, 0.75});
