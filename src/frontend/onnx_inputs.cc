@@ -224,7 +224,7 @@ ModelPort port_of(const onnx::ValueInfoProto& info) {
     const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
     port.dims.emplace_back(known ? std::to_string(dim.dim_value()) : dim.dim_param().empty() ? "?" : dim.dim_param());
   }
-  if (!info.type().tensor_type().has_shape()) port.dims.push_back("...");
+  if (!info.type().tensor_type().has_shape()) port.dims.emplace_back("...");
   return port;
 }
 

@@ -63,7 +63,7 @@ void link_with_libc(Files inputs, const Target& target, const std::vector<std::s
                                       "-o",
                                       out.string()};
   command.insert(command.end(), options.begin(), options.end());
-  inputs.push_back("-lm");
+  inputs.emplace_back("-lm");
   run_tool(command, inputs);
 }
 

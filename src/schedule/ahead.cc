@@ -90,7 +90,7 @@ class Inserter {
     size_t depth = open_.size() - 1;
     walk.step = walk.part = stride(at, depth);
     const auto take = [&] {
-      walk.numbered.push_back({open_[depth]->var, walk.iterations});
+      walk.numbered.emplace_back(open_[depth]->var, walk.iterations);
       walk.iterations *= open_[depth]->extent;
     };
     take();
@@ -99,8 +99,9 @@ class Inserter {
     for (; depth > 0 && stride(at, depth - 1) == 0; walk.times *= open_[depth]->extent) depth--, take();
     while (depth > 0 && walk.next == 0) walk.next = stride(at, --depth);
     while (depth > 0) {
-      const bool again = stride(at, --depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel;
-      if (again) walk.next = 0;  // each thread reads all of it: fetching ahead did not pay there
+      depth--;
+      if (stride(at, depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel)
+        walk.next = 0;  // each thread reads all of it: fetching ahead did not pay there
     }
     return walk;
   }
