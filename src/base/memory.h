@@ -1,6 +1,7 @@
 // How much memory a run may take. Linux promises more than there is and later ends the process that takes it, and under
 // a limit (ulimit -v) some allocation in the middle fails; so the programs ask here before they allocate what a model
-// wants. Sizes are doubles: sums of sizes from outside overflow nothing. And in what pages it lies.
+// wants. Sizes are doubles: sums of sizes from outside overflow nothing. Also the size of the pages that
+// memory is made of.
 #pragma once
 #include <string_view>
 

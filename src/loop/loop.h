@@ -12,8 +12,7 @@
 //    accumulating ops. Floating-point accumulation may be reassociated by schedules, and a*b+c may be fused.
 //  - If runs one of two lists. Its condition has type bool.
 //  - What a loop has `ahead` changes no values: at the start of each iteration those cache lines of a parameter are
-//  asked
-//    for. They may lie beyond the buffer, which is harmless. Only serial loops have some.
+//    asked for. They may lie beyond the buffer, which is harmless. Only serial loops have some.
 //  - Indices are i64, one per dimension, always in bounds (a Func that reads outside is wrong, not undefined to us: the
 //    interpreter reports it). Select and the boolean And/Or evaluate lazily, so a guarded load does not happen
 //    outside its guard.

@@ -21,8 +21,7 @@ Shape transposed_extents(const Window& w, const Shape& output_padding) {
   if (output_padding.size() != w.rank()) fail("output_padding needs {} entries", w.rank());
   Shape out(w.rank());
   for (size_t i = 0; i < out.size(); i++) {
-    constexpr i64 kMost = i64{1} << 46;
-    if (output_padding[i] < 0 || output_padding[i] > kMost) fail("an output_padding is {}", output_padding[i]);
+    if (output_padding[i] < 0 || output_padding[i] > kMostPixels) fail("an output_padding is {}", output_padding[i]);
     out[i] = spread(w.in[i], w.strides[i]) + output_padding[i] + (w.kernel[i] - 1) * w.dilations[i] + 1 - w.begin[i] -
              w.end[i];
     if (out[i] < 1) fail("the pads leave no output along spatial axis {}", i);

@@ -100,8 +100,7 @@ i64 input_pixel(const Window& w, bool transposed, size_t i, i64 o, i64 k) {
 }  // namespace
 
 i64 spread(i64 pixels, i64 stride) {
-  constexpr i64 kMost = i64{1} << 46;
-  if (pixels - 1 > kMost / stride) fail("{} pixels {} apart are too many", pixels, stride);
+  if (pixels - 1 > kMostPixels / stride) fail("{} pixels {} apart are too many", pixels, stride);
   return (pixels - 1) * stride;
 }
 

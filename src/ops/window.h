@@ -51,7 +51,8 @@ bool is_channels_last(const Node& node, const char* attribute = "layout", const 
 // The window a node's attributes describe over an input of shape x; `out` is left empty. Throws Error when they do not
 // fit.
 Window read_window(const Node& node, const Shape& x, const Shape& kernel);
-// From the first to the last of `pixels` that lie `stride` apart; Error where no machine has that many.
+constexpr i64 kMostPixels = i64{1} << 46;  // along an axis; no machine has more
+// From the first to the last of `pixels` that lie `stride` apart; Error beyond kMostPixels.
 i64 spread(i64 pixels, i64 stride);
 Shape conv_extents(const Window& window);  // output extents, rounding down
 // A ceil_mode window may overhang, but never starts in the end padding.

@@ -5,9 +5,9 @@
 //
 // Weights in huge pages: the first run of a large program spends more time on touching its 4 KiB pages one by one than
 // on computing, and every run on translating their addresses. A file is mapped in pages of 2 MiB where file offsets
-// and addresses agree modulo 2 MiB and the page cache holds it in pieces of that size, which it does (Linux 6.16 with
-// ext4, earlier with xfs) when it was written in large pieces; a linker writes through small ones. So large programs
-// are linked for such pages, and written anew in one piece. Elsewhere both are harmless.
+// and addresses agree modulo 2 MiB and the page cache holds it in pieces of that size, which it does (seen with
+// ext4 on Linux 6.18) when it was written in large pieces; a linker writes through small ones. So large programs are
+// linked for such pages, and written anew in one piece.
 #include "package/link.h"
 
 #include "base/file.h"

@@ -48,8 +48,7 @@ static void finish_chunk(pool* p) {
   if (atomic_fetch_sub(&p->pending.word, 1) == 1) mcc_event_notify(&p->pending);
 }
 
-/* To the processor, of those that this process may use, that comes as many after the caller's as the worker's number.
- */
+/* To the processor that, of those this process may use, comes as many after the caller's as the worker's number. */
 static void move_away_from_caller(const mailbox* box) {
   cpu_set_t allowed, one;
   if (box->pool->crowded || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) == 0) return;

@@ -85,6 +85,13 @@ double body_cycles(const NestStore& nest, const Target& target) {
   return std::max({compute, (loads + spills) / target.loads_per_cycle, stores, ops / kIssueWidth});
 }
 
+// What a statement reads of a large constant; 0 for all else.
+double cold_bytes(const NestAccess& access, const NestStore& nest) {
+  if (access.scope != loop::Scope::constant) return 0;
+  const double bytes = footprint_bytes(access, nest.loops, 0);
+  return bytes < static_cast<double>(kColdBytes) ? 0 : bytes;
+}
+
 // Bytes fetched into a cache of the given size over the whole statement.
 double traffic_bytes(const NestStore& nest, double cache_bytes) {
   const int depth = static_cast<int>(nest.loops.size());
@@ -101,9 +108,7 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
   for (const NestAccess& access : nest.accesses) {
     if (access.scope == loop::Scope::reg) continue;
     // What fits as a whole was there before, but for large constants: those come from memory in each run.
-    if (fits == 0 && (access.scope != loop::Scope::constant ||
-                      footprint_bytes(access, nest.loops, 0) < static_cast<double>(kColdBytes)))
-      continue;
+    if (fits == 0 && cold_bytes(access, nest) == 0) continue;
     double times = nest.weight;
     bool still_there = true;  // the loop right outside keeps what does not move with it
     for (int l = fits - 1; l >= 0; l--) {
@@ -141,8 +146,8 @@ double parallel_share(const NestStore& nest, const Target& target) {
 double fetched_before(const NestStore& nest, std::map<int, double>& fetched) {
   double again = 0;
   for (const NestAccess& access : nest.accesses) {
-    const double bytes = footprint_bytes(access, nest.loops, 0);
-    if (access.scope != loop::Scope::constant || bytes < static_cast<double>(kColdBytes)) continue;
+    const double bytes = cold_bytes(access, nest);
+    if (bytes == 0) continue;
     double whole = static_cast<double>(access.element_bytes);
     for (const i64 extent : access.dim_extent) whole *= static_cast<double>(extent);
     double& so_far = fetched[access.buffer];
@@ -165,9 +170,7 @@ double fetched_again_s(const NestStore& nest, const Target& target) {
   }
   if (outermost == nest.loops.size()) return 0;
   for (const NestAccess& access : nest.accesses) {
-    const double bytes = footprint_bytes(access, nest.loops, 0);
-    if (access.scope != loop::Scope::constant || bytes < static_cast<double>(kColdBytes)) continue;
-    if (access.affine && access.stride[outermost] == 0) again += (threads - 1) * bytes;
+    if (access.affine && access.stride[outermost] == 0) again += (threads - 1) * cold_bytes(access, nest);
   }
   return nest.weight * again / (target.memory_gbs * 1e9);
 }

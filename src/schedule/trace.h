@@ -15,9 +15,8 @@
 //   cache_read conv x [1,0]     conv now reads a copy of buffer x, made by new block conv.x; the ints are the order of
 //                               the copy's dimensions
 //   pack conv w [0:16,1:1,0:1]  constant w is re-laid as loop.h Pack (axis:scale for each new dimension)
-//   prefetch conv w [0,8192]    lines of constant w are asked for before they are read: what the reduction reads so
-//   many
-//                               bytes later; 0: the part that is read after this one has been used for all rows
+//   prefetch conv w [0,8192]    lines of constant w are asked for before they are read: what the reduction reads that
+//                               many bytes later; 0: the part that comes after this one was used for all rows
 //   rfactor sum j.1             sum over j.1 last: new block sum.rf keeps j.1 as a spatial axis
 //   winograd conv [4]           a 3x3 convolution in tiles of 4x4 outputs: new blocks conv.row_in, conv.in, conv.mul
 //                               and conv.row_out (steps/winograd.cc)

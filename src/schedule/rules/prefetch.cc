@@ -14,6 +14,7 @@ namespace {
 constexpr i64 kNextPart = 0;
 constexpr i64 kDistance = 8192;  // bytes; 4 and 16 KiB measured alike, within the noise
 constexpr i64 kFewRowTiles = 4;
+
 // How many outputs read each element of what the load reads.
 i64 readers_of_element(const Stage& stage, const Load& load) {
   i64 count = 1;
@@ -32,7 +33,7 @@ i64 readers_of_element(const Stage& stage, const Load& load) {
 void choose_prefetch(Builder& b, const std::string& block, i64 tile_rows, i64 panel_elements) {
   const Stage stage = b.stage(block);
   for (const Load& load : loads_of(b.state, stage)) {
-    const loop::Buffer buffer = b.state.buffers[static_cast<size_t>(load.access.buffer)];
+    const loop::Buffer& buffer = b.state.buffers[static_cast<size_t>(load.access.buffer)];
     const i64 element = size_of(buffer.dtype);
     if (!load.constant_value() || !has_layout(buffer) || elements(buffer.shape) * element < kColdBytes) continue;
     const auto step = [&](std::vector<i64> bytes) {

@@ -31,8 +31,8 @@ struct Tile {
 
 std::string host_loop(const Tile& t, int axis) { return axis < 0 ? "" : t.host.loop_of[static_cast<size_t>(axis)]; }
 
-// Sizes to choose from for a loop of `count` iterations: powers of two and all of it.
-// Powers of two up to `most`, all of them where that is less, and what gives each of several threads as much as any.
+// Sizes to choose from for a loop of `count` iterations: powers of two up to `most`, all of it where that is no more,
+// and what gives each of several threads as much as any.
 std::vector<i64> block_sizes(i64 count, i64 most, int threads = 1) {
   std::set<i64> sizes;
   for (i64 s = 1; s < count && s <= most; s *= 2) sizes.insert(s);
