@@ -11,7 +11,7 @@ namespace mcc {
 
 struct BenchOptions {
   int warmup_runs = 1, repeats = 3;
-  double min_sample_s = 1e-3;
+  double min_sample_s = 3e-4;
   double give_up_s = 0;              // one run slower than this ends the measurement after one sample; 0: never
   std::function<void()> before_run;  // not timed; when set, each run is a sample of its own
 };

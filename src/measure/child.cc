@@ -27,7 +27,7 @@ namespace {
 
 constexpr i64 kMostKept = 512 << 20;   // bytes of candidates that wait to be timed again
 constexpr double kHopeless = 2;        // times the fastest: not timed again
-constexpr double kMostInTurns = 0.05;  // seconds of one candidate's runs in later passes; but one pass each gets
+constexpr double kMostInTurns = 0.02;  // seconds of one candidate's samples in turns, after the first of them
 
 // Small integers are all in range of what integer inputs usually index; floats are spread over [-1, 1). Constants are
 // as small as trained weights are, 1 / sqrt(length of a row): with larger ones a recurrent network is chaotic, and its
@@ -234,7 +234,8 @@ void time_in_turns(const Job& job, std::vector<Ready>& ready) {
   for (int pass = 0; pass < job.passes; pass++) {
     std::reverse(ready.begin(), ready.end());
     for (const Ready& one : ready) {
-      if (pass > 0 && static_cast<double>(pass) * one.best > kMostInTurns) continue;
+      if (static_cast<double>(pass) * std::max(one.best, job.min_sample_s) > kMostInTurns) continue;
+      one.run();  // the others have taken its place in the caches
       Reply reply{Reply::Kind::more, {Outcome::ok, {sample(one.run, one.best, one.options)}, ""}, one.number};
       std::cout << to_line(reply) << std::endl;
     }

@@ -22,8 +22,8 @@ struct Job {
   std::vector<CandidateJob> candidates;
   int threads = 1;
   double best_seconds = 0;  // known so far; 0 if none
-  int warmup_runs = 1, repeats = 3, passes = 8;
-  double min_sample_s = 1e-3, stop_factor = 3, tolerance = 1e-4;
+  int warmup_runs = 1, repeats = 3, passes = 16;
+  double min_sample_s = 3e-4, stop_factor = 3, tolerance = 1e-4;
   i64 cold_bytes = 0;  // constants larger than this are pushed out of the caches before each run; 0: never
   u64 seed = 1;
 };
