@@ -4,7 +4,8 @@
 // the register tile, where the results are written back with bias, activation and so on applied. The reduction is
 // computed at the tile with its accumulators in registers. A reduction that writes the result itself gets a copying
 // epilogue (cache_write). Constants are packed in the order in which the tile reads them. Producers that are no
-// reductions (padding) are computed before, or at a cache block or row.
+// reductions (padding) are computed before, or at a cache block or row. What makes the rows of a separable convolution
+// (separable.cc) is computed at each block of rows, outside all columns.
 #include <algorithm>
 
 #include "schedule/rules/rules.h"
@@ -25,6 +26,7 @@ struct Tile {
   std::string row, outer_row, column;  // the host's loops; "" if none
   std::string blocked;                 // the host's loop that is cut into cache blocks
   std::string by_channels;             // the producer to make for a block of columns at a time (channels.cc)
+  std::string feeder;                  // the stage that makes the rows of each cache block (separable.cc)
   RegisterTile preferred;
   bool in_blocks = false;  // the reduction is made in blocks, each for all rows of a column tile
 };
@@ -131,22 +133,23 @@ int preferred_block(const Builder& b, const Tile& t, const std::vector<i64>& siz
 
 void choose_blocks(Builder& b, Tile& t) {
   const std::string& host = t.host.block;
-  const bool settled = !t.by_channels.empty();
+  const bool by_channels = !t.by_channels.empty();
   if (!t.blocked.empty()) {
     const i64 count = count_of(b, t, t.blocked);
-    const std::vector<i64> sizes = block_sizes(count, 64, b.target.cores);
+    const std::vector<i64> sizes = t.feeder.empty() ? block_sizes(count, 64, b.target.cores) : feeder_sizes(count);
     std::vector<std::vector<Step>> steps;
     for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
     const i64 channels = axis_of(b.stage(t.block), t.axes.column).extent;
-    const int best = settled ? channel_rows(b, t.by_channels, std::min(channels, t.preferred.vectors * t.lanes),
-                                            channels, count, sizes)
-                             : preferred_block(b, t, sizes, count);
-    b.choice(t.block + " cache rows", sizes, steps, best, settled);
+    const int best = by_channels ? channel_rows(b, t.by_channels, std::min(channels, t.preferred.vectors * t.lanes),
+                                                channels, count, sizes)
+                     : !t.feeder.empty() ? feeder_rows(b, t.feeder, t.block, count, sizes)
+                                         : preferred_block(b, t, sizes, count);
+    b.choice(t.block + " cache rows", sizes, steps, best, by_channels || !t.feeder.empty());
   }
   const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64);
   std::vector<std::vector<Step>> steps;
   for (i64 s : sizes) steps.push_back({split_step(host, t.column + ".0", {s})});
-  b.choice(t.block + " cache columns", sizes, steps, settled ? 0 : static_cast<int>(sizes.size()) - 1, settled);
+  b.choice(t.block + " cache columns", sizes, steps, by_channels ? 0 : static_cast<int>(sizes.size()) - 1, by_channels);
 }
 
 std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
@@ -184,6 +187,10 @@ std::vector<Order> loop_orders(const Tile& t, const Stage& host) {
   const std::string c0 = t.column + ".0.0", c1 = t.column + ".0.1";
   const size_t most = outer.size() + 2;
   if (t.row.empty()) return {{in_order({outer, {c0, c1}}), most}, {in_order({{c0, c1}, outer}), most}};
+  if (!t.feeder.empty()) {
+    return {{in_order({outer, block_out, {c0, c1}, block_in, row_in}), most - 1, true},
+            {in_order({outer, block_out, block_in, row_in, {c0, c1}}), most - 1}};
+  }
   return {{in_order({outer, block_out, {c0, c1}, block_in, row_in}), most, true},
           {in_order({{c0}, outer, block_out, {c1}, block_in, row_in}), most, true},
           {in_order({{c0, c1}, outer, block_out, block_in, row_in}), most, outer.empty()},
@@ -364,9 +371,10 @@ void place_producers(Builder& b, const Tile& t) {
 
 }  // namespace
 
-bool rule_tile(Builder& b, const std::string& block) {
+bool rule_tile(Builder& b, const std::string& block, const std::string& feeder) {
   Tile t;
   t.block = block;
+  t.feeder = feeder;
   t.axes = tile_axes(b, b.stage(block));
   if (t.axes.column < 0) return false;
   t.lanes = b.target.lanes(element_bytes(b.state, b.stage(block)));
@@ -389,6 +397,7 @@ bool rule_tile(Builder& b, const std::string& block) {
   t.blocked = t.two_rows ? t.outer_row + ".0" : !t.outer_row.empty() ? t.outer_row : !t.row.empty() ? t.row + ".0" : "";
   choose_blocks(b, t);
   choose_order(b, t);
+  if (!feeder.empty()) b.fixed({step_of(StepKind::compute_at, feeder, {t.host.block, t.blocked + ".0"})});
   choose_reduction_unroll(b, t);
   place_producers(b, t);
   choose_prefetch(b, block, t.preferred.rows * t.preferred.rows2,
