@@ -19,16 +19,25 @@ bool all_are(const Node& node, std::string_view name, i64 value) {
   return std::all_of(list.begin(), list.end(), [value](i64 i) { return i == value; });
 }
 
+// Measured: with many columns the product hides its traffic behind arithmetic, and small images stay in a cache between
+// two kernels.
+constexpr i64 kMostColumns = 64;
+constexpr i64 kLeastBytes = 512 << 10;
+
 }  // namespace
 
 bool may_be_depthwise(const Graph& graph, const Node& node) {
   if (!convolves_rows(graph, node)) return false;
   const i64 channels = shape_of(graph, node.in[0]).back();
-  return channels > 1 && node.attrs.get_int("group", 1) == channels && shape_of(graph, node.out[0]).back() == channels;
+  return channels > 1 && node.in.size() > 2 && node.attrs.get_int("group", 1) == channels &&
+         shape_of(graph, node.out[0]).back() == channels;
 }
 
 bool may_be_pointwise(const Graph& graph, const Node& node) {
-  return convolves_rows(graph, node) && node.attrs.get_int("group", 1) == 1 &&
+  if (!convolves_rows(graph, node)) return false;
+  const TensorType& pixels = graph.values[static_cast<size_t>(node.in[0])].type;
+  if (elements(pixels.shape) * size_of(pixels.dtype) < kLeastBytes) return false;
+  return node.attrs.get_int("group", 1) == 1 && shape_of(graph, node.in[1])[0] <= kMostColumns &&
          elements(shape_of(graph, node.in[1])) == shape_of(graph, node.in[1])[0] * shape_of(graph, node.in[1])[1] &&
          all_are(node, "strides", 1) && all_are(node, "pads", 0);
 }
@@ -51,6 +60,14 @@ std::vector<char> depthwise_results(const Graph& graph) {
     is_result[n] = is_result[static_cast<size_t>(makers[from])] && readers[from].size() == 1 && !is_output;
   }
   return is_result;
+}
+
+bool is_separable(const Graph& graph, const FusedGroup& group) {
+  const auto has = [&](bool (*kind)(const Graph&, const Node&)) {
+    return std::any_of(group.nodes.begin(), group.nodes.end(),
+                       [&](int n) { return kind(graph, graph.nodes[static_cast<size_t>(n)]); });
+  };
+  return has(may_be_depthwise) && has(may_be_pointwise);
 }
 
 }  // namespace mcc

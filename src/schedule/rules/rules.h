@@ -51,10 +51,13 @@ void rule_map(Builder& b, const std::string& block, bool parallel);
 bool rule_tile(Builder& b, const std::string& block, const std::string& feeder = "");
 // --- separable.cc: a depthwise convolution and the product that reads it. False: not of that kind.
 bool rule_separable(Builder& b, const std::string& block);
-// Sizes for blocks of `count` rows, and which of them (an index) suits what the feeder makes for one.
-std::vector<i64> feeder_sizes(i64 count);
-int feeder_rows(const Builder& b, const std::string& feeder, const std::string& product, i64 count,
-                const std::vector<i64>& sizes);
+// Blocks of the image's rows that the feeder makes at once: how many rows, an index into these, pixels in a row.
+struct FedRows {
+  std::vector<i64> sizes;
+  int preferred = 0;
+  i64 pixels = 1;
+};
+FedRows fed_rows(const Builder& b, const std::string& feeder, const std::string& product);
 // --- winograd.cc: a 3x3 convolution in tiles of b.winograd outputs. False: not of that kind.
 bool rule_winograd(Builder& b, const std::string& block);
 // A strided operand that is used many times is copied first, the column axis innermost. Whether one was.

@@ -14,6 +14,8 @@ namespace mcc::schedule {
 
 namespace {
 
+constexpr i64 kMostRows = 64;   // in a block
+constexpr i64 kShareOfL2 = 6;   // the part of it for a block: what is padded and what is written want room, too
 constexpr double kEven = 1.05;  // what the busiest thread may have, relative to an equal share
 
 // The only stage that reads what `id` makes; -1 if there is none, or several.
@@ -32,15 +34,13 @@ bool by_channel(const Builder& b, const Stage& stage) {
                      [&](const Load& load) { return along(b.state, stage, load.access, channel) != Along::absent; });
 }
 
-// The product that alone reads the depthwise convolution or its epilogue: it reduces the channels of each pixel.
+// The product that alone reads the depthwise convolution's epilogue, a matrix of pixels and channels: it reduces the
+// channels of each pixel.
 std::string product_of(const Builder& b, const std::string& block) {
-  const int conv = find_stage(b.state, block);
   if (!by_channel(b, b.stage(block))) return "";
-  int last = conv, reader = only_reader(b, conv);
-  if (reader >= 0 && !is_reduction(b.state.stages[static_cast<size_t>(reader)])) {
-    last = reader;
-    reader = only_reader(b, reader);
-  }
+  const int last = only_reader(b, find_stage(b.state, block));
+  if (last < 0 || is_reduction(b.state.stages[static_cast<size_t>(last)])) return "";
+  const int reader = only_reader(b, last);
   if (reader < 0) return "";
   const Stage& product = b.state.stages[static_cast<size_t>(reader)];
   const std::vector<int> reduced = reduction_axes(product);
@@ -49,10 +49,9 @@ std::string product_of(const Builder& b, const std::string& block) {
   const int pixels = b.state.stages[static_cast<size_t>(last)].store.buffer;
   const TileAxes axes = tile_axes(b, product);
   const std::vector<int> dims = reader_axes(b.state, reader, pixels);
-  if (dims.empty() || dims.back() != reduced[0] || axes.row < 0 || axes.gathers) return "";
-  const bool reads_rows = std::find(dims.begin(), dims.end(), axes.row) != dims.end();
-  const bool reads_column = std::find(dims.begin(), dims.end(), axes.column) != dims.end();
-  return reads_rows && !reads_column ? product.block : "";
+  if (dims.size() < 2 || dims.back() != reduced[0] || axes.row < 0 || axes.gathers) return "";
+  const bool pixels_flat = dims.size() == 2 || writes_tiles(b.state.stages[static_cast<size_t>(last)]);
+  return pixels_flat && dims[dims.size() - 2] == axes.row ? product.block : "";
 }
 
 bool comes_out_even(i64 count, i64 size, i64 threads) {
@@ -64,46 +63,50 @@ i64 threads_for(const Builder& b, const Stage& stage) {
   return worth_threads(stage_seconds(stage, b.target), b.target) ? b.target.cores : 1;
 }
 
-}  // namespace
-
-std::vector<i64> feeder_sizes(i64 count) {
+// Parts of `count` rows: whole ones, and halves, thirds, ... where those are ragged.
+std::vector<i64> parts_of(i64 count) {
   std::set<i64> sizes;
-  for (i64 s = 1; s <= std::min<i64>(count, 64); s++) {
+  for (i64 s = 1; s <= std::min(count, kMostRows); s++) {
     if (count % s == 0) sizes.insert(s);
   }
-  for (const i64 blocks : {2, 3, 4, 6, 8}) sizes.insert(std::min<i64>(ceil_div(count, blocks), 64));
+  for (const i64 blocks : {2, 3, 4, 6, 8}) sizes.insert(std::min(ceil_div(count, blocks), kMostRows));
   return {sizes.begin(), sizes.end()};
 }
 
-int feeder_rows(const Builder& b, const std::string& feeder, const std::string& product, i64 count,
-                const std::vector<i64>& sizes) {
-  const Stage& stage = b.stage(feeder);
-  const std::vector<int> axes = spatial_axes(stage);
-  i64 row_bytes = element_bytes(b.state, stage);
-  for (size_t a = axes.size() - std::min<size_t>(axes.size(), 3); a < axes.size(); a++)
-    row_bytes *= axis_of(stage, axes[a]).extent;
-  row_bytes = ceil_div(row_bytes, count);
-  const i64 threads = threads_for(b, b.stage(product));
+}  // namespace
+
+FedRows fed_rows(const Builder& b, const std::string& feeder, const std::string& product) {
+  const Stage &from = b.stage(feeder), &to = b.stage(product);
+  const std::vector<StoreDim> dims = store_dims(from);
+  FedRows rows;
+  rows.pixels = dims[dims.size() - 2].tile;
+  const i64 count = axis_of(to, tile_axes(b, to).row).extent / rows.pixels;
+  const i64 row_bytes = rows.pixels * axis_of(from, spatial_axes(from).back()).extent * element_bytes(b.state, from);
+  const i64 threads = threads_for(b, to);
+  rows.sizes = parts_of(count);
   int whole = 0, any = 0;
-  for (size_t i = 0; i < sizes.size(); i++) {
-    if (sizes[i] * row_bytes > b.target.l2_bytes / 2 || !comes_out_even(count, sizes[i], threads)) continue;
+  for (size_t i = 0; i < rows.sizes.size(); i++) {
+    const i64 size = rows.sizes[i];
+    if (size * row_bytes > b.target.l2_bytes / kShareOfL2 || !comes_out_even(count, size, threads)) continue;
     any = static_cast<int>(i);
-    if (count % sizes[i] == 0) whole = any;
+    if (count % size == 0) whole = any;
   }
-  return 2 * sizes[static_cast<size_t>(whole)] >= sizes[static_cast<size_t>(any)] ? whole : any;
+  rows.preferred = 2 * rows.sizes[static_cast<size_t>(whole)] >= rows.sizes[static_cast<size_t>(any)] ? whole : any;
+  return rows;
 }
 
 bool rule_separable(Builder& b, const std::string& block) {
   const std::string product = product_of(b, block);
   if (product.empty()) return false;
-  const TileAxes axes = tile_axes(b, b.stage(product));
-  const int rows = axes.outer_row >= 0 ? axes.outer_row : axes.row;
-  if (!comes_out_even(axis_of(b.stage(product), rows).extent, 1, threads_for(b, b.stage(product)))) return false;
   Builder tried = b;
   tried.target.cores = 1;
   if (!rule_tile(tried, block)) return false;
   tried.target.cores = b.target.cores;
   const std::string feeder = tried.state.stages[static_cast<size_t>(tried.stage(block).at_stage)].block;
+  const FedRows rows = fed_rows(b, feeder, product);
+  const i64 count = axis_of(b.stage(product), tile_axes(b, b.stage(product)).row).extent / rows.pixels;
+  if (!comes_out_even(count, rows.sizes[static_cast<size_t>(rows.preferred)], threads_for(b, b.stage(product))))
+    return false;
   if (!rule_tile(tried, product, feeder)) return false;
   tried.separated = true;
   b = std::move(tried);

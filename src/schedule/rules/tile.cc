@@ -133,23 +133,31 @@ int preferred_block(const Builder& b, const Tile& t, const std::vector<i64>& siz
 
 void choose_blocks(Builder& b, Tile& t) {
   const std::string& host = t.host.block;
-  const bool by_channels = !t.by_channels.empty();
+  const bool settled = !t.by_channels.empty();
   if (!t.blocked.empty()) {
     const i64 count = count_of(b, t, t.blocked);
-    const std::vector<i64> sizes = t.feeder.empty() ? block_sizes(count, 64, b.target.cores) : feeder_sizes(count);
+    const std::vector<i64> sizes = block_sizes(count, 64, b.target.cores);
     std::vector<std::vector<Step>> steps;
     for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
     const i64 channels = axis_of(b.stage(t.block), t.axes.column).extent;
-    const int best = by_channels ? channel_rows(b, t.by_channels, std::min(channels, t.preferred.vectors * t.lanes),
-                                                channels, count, sizes)
-                     : !t.feeder.empty() ? feeder_rows(b, t.feeder, t.block, count, sizes)
-                                         : preferred_block(b, t, sizes, count);
-    b.choice(t.block + " cache rows", sizes, steps, best, by_channels || !t.feeder.empty());
+    const int best = settled ? channel_rows(b, t.by_channels, std::min(channels, t.preferred.vectors * t.lanes),
+                                            channels, count, sizes)
+                             : preferred_block(b, t, sizes, count);
+    b.choice(t.block + " cache rows", sizes, steps, best, settled);
   }
   const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64);
   std::vector<std::vector<Step>> steps;
   for (i64 s : sizes) steps.push_back({split_step(host, t.column + ".0", {s})});
-  b.choice(t.block + " cache columns", sizes, steps, by_channels ? 0 : static_cast<int>(sizes.size()) - 1, by_channels);
+  b.choice(t.block + " cache columns", sizes, steps, settled ? 0 : static_cast<int>(sizes.size()) - 1, settled);
+}
+
+// Blocks of rows, each of which the feeder makes at once. The rest of the rule sees only the rows inside.
+void choose_fed_rows(Builder& b, Tile& t) {
+  const FedRows rows = fed_rows(b, t.feeder, t.block);
+  std::vector<std::vector<Step>> steps;
+  for (const i64 size : rows.sizes) steps.push_back({split_step(t.host.block, t.row, {size * rows.pixels})});
+  b.choice(t.block + " fed rows", rows.sizes, steps, rows.preferred, true);
+  t.row += ".1";
 }
 
 std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
@@ -187,10 +195,9 @@ std::vector<Order> loop_orders(const Tile& t, const Stage& host) {
   const std::string c0 = t.column + ".0.0", c1 = t.column + ".0.1";
   const size_t most = outer.size() + 2;
   if (t.row.empty()) return {{in_order({outer, {c0, c1}}), most}, {in_order({{c0, c1}, outer}), most}};
-  if (!t.feeder.empty()) {
-    return {{in_order({outer, block_out, {c0, c1}, block_in, row_in}), most - 1, true},
-            {in_order({outer, block_out, block_in, row_in, {c0, c1}}), most - 1}};
-  }
+  if (!t.feeder.empty())
+    return {{in_order({outer, {c0, c1}, row_in}), outer.size(), true},
+            {in_order({outer, row_in, {c0, c1}}), outer.size()}};
   return {{in_order({outer, block_out, {c0, c1}, block_in, row_in}), most, true},
           {in_order({{c0}, outer, block_out, {c1}, block_in, row_in}), most, true},
           {in_order({{c0, c1}, outer, block_out, block_in, row_in}), most, outer.empty()},
@@ -392,12 +399,18 @@ bool rule_tile(Builder& b, const std::string& block, const std::string& feeder) 
   t.row = host_loop(t, t.axes.row);
   t.outer_row = host_loop(t, t.axes.outer_row);
   t.by_channels = channel_producer(b, stage, t.axes);
-  t.two_rows = t.axes.outer_row >= 0 && axis_of(stage, t.axes.row).extent <= 10;
+  const std::string fed_loop = t.row + ".0";
+  if (!feeder.empty()) choose_fed_rows(b, t);
+  t.two_rows = feeder.empty() && t.axes.outer_row >= 0 && axis_of(stage, t.axes.row).extent <= 10;
   choose_register_tile(b, t);
-  t.blocked = t.two_rows ? t.outer_row + ".0" : !t.outer_row.empty() ? t.outer_row : !t.row.empty() ? t.row + ".0" : "";
+  if (feeder.empty())
+    t.blocked = t.two_rows             ? t.outer_row + ".0"
+                : !t.outer_row.empty() ? t.outer_row
+                : !t.row.empty()       ? t.row + ".0"
+                                       : "";
   choose_blocks(b, t);
   choose_order(b, t);
-  if (!feeder.empty()) b.fixed({step_of(StepKind::compute_at, feeder, {t.host.block, t.blocked + ".0"})});
+  if (!feeder.empty()) b.fixed({step_of(StepKind::compute_at, feeder, {t.host.block, fed_loop})});
   choose_reduction_unroll(b, t);
   place_producers(b, t);
   choose_prefetch(b, block, t.preferred.rows * t.preferred.rows2,
