@@ -1,8 +1,9 @@
 // The learned model: for each task it starts from the trees that ship with mcc (shipped.forest, from logs of our own)
 // or from the analytic model alone, and is corrected by trees trained anew before the next batch on what this run has
-// measured of the task (Chen & Guestrin 2016). Each batch is a group of its own: only what was measured side by side is
-// compared, so that a machine that changes its speed between batches teaches nothing. Beside the features these trees
-// see the decisions of the schedule (decisions.h).
+// measured of the task (Chen & Guestrin 2016). Each batch is a group of its own, since what was measured side by side
+// is compared best; and all of them are one group more, since the search narrows: most batches hold one family of
+// schedules only, and which family is the fastest shows between batches. Beside the features these trees see the
+// decisions of the schedule (decisions.h).
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -81,11 +82,14 @@ class TreeModel : public CostModel {
     for (const Batch& batch : learned.batches)
       for (const Row& row : batch.rows) all.push_back(row.decisions);
     learned.names = differing(all);
-    std::vector<RankGroup> groups;
+    std::vector<RankGroup> groups(1);
     for (const Batch& batch : learned.batches) {
-      RankGroup& group = groups.emplace_back();
+      RankGroup group;
       for (const Row& row : batch.rows) group.rows.push_back(whole_row(row, learned.names));
       group.seconds = batch.seconds;
+      groups[0].rows.insert(groups[0].rows.end(), group.rows.begin(), group.rows.end());
+      groups[0].seconds.insert(groups[0].seconds.end(), group.seconds.begin(), group.seconds.end());
+      groups.push_back(std::move(group));
     }
     TrainingOptions options;
     options.trees = 120, options.eta = 0.1, options.depth = 4;
