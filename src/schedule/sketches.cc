@@ -43,6 +43,7 @@ Builder run_rules(const Task& task, const Variant& variant) {
   b.winograd = variant.winograd;
   b.reduction_blocks = variant.reduction_blocks;
   rule_inline(b);
+  rule_attention(b);
   for (size_t i = 0; i < b.state.stages.size();
        i++) {  // steps insert stages around the present one; done tells which are finished
     const Stage& stage = b.state.stages[i];

@@ -22,6 +22,7 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(matmul(1, size(90), size(40), true, true, true));
     if (i == 0) all.push_back(matmul(24 + size(6), 256 + size(20), size(5), false, false, true));  // with panels
     all.push_back(softmax_like(size(7), size(70)));
+    all.push_back(attention({size(3), 15 + size(20), 15 + size(30), size(9), 15 + size(20), i == 1, i != 2}));
     all.push_back(mean_rows(size(7), size(70)));
     all.push_back(conv_nchw(size(2), size(5), size(20), 3 + size(9), size(3), size(2)));
     all.push_back(normalise(size(5), size(70)));
@@ -42,6 +43,21 @@ TEST(Schedule, RowsThatCompeteInTheCacheAreCopiedToPanels) {
   EXPECT_EQ(copies(2048, false), 1);
   EXPECT_EQ(copies(2048, true), 0);
   EXPECT_EQ(copies(64, false), 0);
+}
+
+// By default neither scores nor what the softmax makes of them are whole in memory; one choice less, and they are.
+TEST(Schedule, ScoresOfAnAttentionAreMadeForBlocksOfRows) {
+  for (const bool by_rows : {false, true}) {
+    const Func func = attention({4, 256, 256, 32, 32, true, by_rows});
+    const Applied applied = mcc::apply(func, default_trace(make_task(func, avx2(), 1)));
+    ASSERT_TRUE(applied.func) << applied.why_not;
+    for (const Buffer& buffer : applied.func->buffers) {
+      EXPECT_NE(buffer.scope, Scope::temp) << buffer.name;
+      EXPECT_TRUE(is_param(buffer.scope) || elements(buffer.shape) < 256 * 256) << buffer.name;
+    }
+    const std::vector<Sketch> space = sketches(make_task(func, avx2(), 1));
+    EXPECT_TRUE(std::ranges::any_of(space[0].knobs, [](const Knob& knob) { return knob.name == "exp place"; }));
+  }
 }
 
 TEST(ScheduleProperty, RandomCandidatesComputeTheSame) {

@@ -85,6 +85,13 @@ void choose_prefetch(Builder& b, const std::string& block, i64 tile_rows, i64 pa
 // --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not
 // of that kind.
 bool rule_row(Builder& b, const std::string& block);
+// Lanes and vectors of the reduction of `block`, kept apart to the end. The partial results live in registers inside
+// the last loop.
+void lanes_of_reduction(Builder& b, const std::string& block);
+// --- attention.cc: a softmax between two products, block of rows by block of rows. False: there is none.
+bool rule_attention(Builder& b);
+// The stage that such a softmax reads; "" if there is none.
+std::string attention_scores(const State& state);
 // --- opaque.cc
 void rule_opaque(Builder& b, const std::string& block);
 
