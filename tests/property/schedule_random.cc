@@ -56,7 +56,8 @@ TEST(Schedule, ScoresOfAnAttentionAreMadeForBlocksOfRows) {
       EXPECT_TRUE(is_param(buffer.scope) || elements(buffer.shape) < 256 * 256) << buffer.name;
     }
     const std::vector<Sketch> space = sketches(make_task(func, avx2(), 1));
-    EXPECT_TRUE(std::ranges::any_of(space[0].knobs, [](const Knob& knob) { return knob.name == "exp place"; }));
+    const std::vector<Knob>& knobs = space[0].knobs;
+    EXPECT_TRUE(std::any_of(knobs.begin(), knobs.end(), [](const Knob& knob) { return knob.name == "exp place"; }));
   }
 }
 
