@@ -7,7 +7,7 @@ set -euo pipefail
 packages=(
   build-essential cmake ninja-build ccache mold lld-19
   llvm-19-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
-  libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libxgboost-dev libsqlite3-dev libtbb-dev
+  libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libxgboost-dev libsqlite3-dev libtbb-dev libjemalloc-dev
   nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev
   python3-onnx python3-numpy
   qemu-user libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libc6-dev-riscv64-cross libgcc-12-dev-riscv64-cross

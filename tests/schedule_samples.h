@@ -56,12 +56,15 @@ inline Func conv(const ConvShape& s, bool epilogue = true, bool residual = false
   return b.take();
 }
 
-inline Func depthwise(const ConvShape& s) {
+// With `product` a 1x1 convolution to s.out channels reads the result, whose pixels lie in one dimension.
+inline Func depthwise(const ConvShape& s, bool product = false) {
   const i64 oh = (s.height + 2 * s.pad - s.kernel) / s.stride + 1, ow = (s.width + 2 * s.pad - s.kernel) / s.stride + 1;
   FuncBuilder b("depthwise");
   const int x = b.input("x", DType::f32, {s.height, s.width, s.in}),
             w = b.constant_input("w", DType::f32, {s.in, s.kernel, s.kernel});
-  const int y = b.output("y", DType::f32, {oh, ow, s.in});
+  const int u = product ? b.constant_input("u", DType::f32, {s.out, s.in}) : -1;
+  const int out = b.output("y", DType::f32, product ? Shape{oh * ow, s.out} : Shape{oh, ow, s.in});
+  const int y = product ? b.temp("d", DType::f32, {oh * ow, s.in}) : out;
   const int p = b.temp("p", DType::f32, {s.height + 2 * s.pad, s.width + 2 * s.pad, s.in}),
             c = b.temp("c", DType::f32, {oh, ow, s.in});
   b.block("pad", {s.height + 2 * s.pad, s.width + 2 * s.pad, s.in}, p, [&](const Vars& v) {
@@ -73,7 +76,14 @@ inline Func depthwise(const ConvShape& s) {
            [&](const Vars& v, const Vars& k) {
              return b.load(p, {v[0] * s.stride + k[0], v[1] * s.stride + k[1], v[2]}) * b.load(w, {v[2], k[0], k[1]});
            });
-  b.block("relu", {oh, ow, s.in}, y, [&](const Vars& v) { return max(b.load(c, v), const_float(0)); });
+  const auto relu = [&](const Vars& v) { return max(b.load(c, v), const_float(0)); };
+  if (!product) {
+    b.block("relu", {oh, ow, s.in}, y, relu);
+    return b.take();
+  }
+  b.block_at("relu", {oh, ow, s.in}, y, [&](const Vars& v) { return std::vector<Expr>{v[0] * ow + v[1], v[2]}; }, relu);
+  b.reduce("product", {oh * ow, s.out}, {s.in}, out, StoreOp::add, const_float(0),
+           [&](const Vars& v, const Vars& k) { return b.load(y, {v[0], k[0]}) * b.load(u, {v[1], k[0]}); });
   return b.take();
 }
 

@@ -7,6 +7,7 @@
 
 #include "loop/loop.h"
 #include "schedule/task.h"
+#include "schedule/trace.h"
 
 namespace mcc {
 
@@ -18,15 +19,21 @@ std::span<const std::string_view> feature_names();
 
 struct Forest;
 
-// Measured: seconds (infinity for failures), one for each func.
+// A candidate: its schedule and what apply() made of it.
+struct Scheduled {
+  const Trace* trace;
+  const loop::Func* func;
+};
+
 struct CostModel {
   virtual ~CostModel() = default;
-  virtual std::vector<double> score(const Task& task, std::span<const loop::Func> funcs) = 0;
-  virtual void update(const Task& task, std::span<const loop::Func> funcs, std::span<const double> seconds) = 0;
+  virtual std::vector<double> score(const Task& task, std::span<const Scheduled> candidates) = 0;
+  // One batch, measured together: seconds (infinity for failures), one for each candidate.
+  virtual void update(const Task& task, std::span<const Scheduled> batch, std::span<const double> seconds) = 0;
   virtual std::string name() const = 0;
 };
-// Gradient-boosted trees, ranking objective, grouped by task. They correct `start` (forest.h; an empty one
-// is the analytic model).
+// Gradient-boosted trees, ranking objective, some for each task. They correct `start` (forest.h; an empty one is the
+// analytic model).
 std::unique_ptr<CostModel> tree_model(Forest start, u64 seed);
 std::unique_ptr<CostModel> random_model(u64 seed);
 

@@ -9,12 +9,12 @@ class RandomModel : public CostModel {
  public:
   explicit RandomModel(u64 seed) : rng_(seed) {}
   std::string name() const override { return "random"; }
-  std::vector<double> score(const Task&, std::span<const loop::Func> funcs) override {
+  std::vector<double> score(const Task&, std::span<const Scheduled> candidates) override {
     std::vector<double> scores;
-    for (size_t i = 0; i < funcs.size(); i++) scores.push_back(rng_.uniform());
+    for (size_t i = 0; i < candidates.size(); i++) scores.push_back(rng_.uniform());
     return scores;
   }
-  void update(const Task&, std::span<const loop::Func>, std::span<const double>) override {}
+  void update(const Task&, std::span<const Scheduled>, std::span<const double>) override {}
 
  private:
   Rng rng_;

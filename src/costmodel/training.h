@@ -17,7 +17,9 @@ struct RankGroup {
 struct TrainingOptions {
   int trees = 60;
   int depth = 6;
-  double eta = 0.2;  // learning rate
+  double eta = 0.2;    // learning rate
+  double rows = 0.9;   // share of the rows that each tree sees
+  double columns = 1;  // and of the features
   u64 seed = 1;
 };
 

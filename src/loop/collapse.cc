@@ -11,11 +11,15 @@
 // Both conditions start true and are withdrawn until nothing changes. What is left falls into groups connected by
 // accesses; one group is merged at a time, until none is left.
 //
+// For a separable convolution (collapse.h) one more dimension pair may merge: of a temp, if only the accesses that read
+// it fit. The one store to it then has an index of two variables, and its loops stay.
+//
 // Parameters keep their bytes: only their shapes change. Packed constants are left alone.
 #include <algorithm>
 #include <set>
 
 #include "loop/build.h"
+#include "loop/collapse.h"
 #include "loop/ir.h"
 
 namespace mcc::loop {
@@ -98,7 +102,28 @@ struct Use {  // an access to a dimension pair
   DimPair dims;
   LoopPair loops;         // kMixed where the index is not a plain variable
   bool constant = false;  // both indices are
+  bool follows = false;   // a store that may have an index of two variables, whether its loops merge or not
 };
+
+// The dimension pairs of temps that are merged for the reader's sake: rows and pixels before channels, where one nest
+// assigns and one reduction reads.
+std::set<DimPair> pairs_for_readers(const Func& func) {
+  std::vector<int> assigned(func.buffers.size(), 0), reduced(func.buffers.size(), 0);
+  constexpr int kOther = 2;
+  for_each_store(func, [&](const Store& store, std::span<const Loop* const>) {
+    assigned[static_cast<size_t>(store.buffer)] += store.op == StoreOp::assign ? 1 : kOther;
+    std::set<i64> loaded;
+    for_each_load(store.value, [&](const Expr& load) { loaded.insert(load.i); });
+    for (const i64 b : loaded) reduced[static_cast<size_t>(b)] += store.op == StoreOp::assign ? kOther : 1;
+  });
+  std::set<DimPair> pairs;
+  for (size_t b = 0; b < func.buffers.size(); b++) {
+    const Buffer& buffer = func.buffers[b];
+    if (buffer.scope == Scope::temp && assigned[b] == 1 && reduced[b] == 1 && buffer.shape.size() >= 3)
+      pairs.insert({static_cast<int>(b), buffer.shape.size() - 3});
+  }
+  return pairs;
+}
 
 // Whether the loops of a nest may run in any order: one store whose index has each loop once and plainly, or that
 // accumulates over those it has not, and that does not read what it writes.
@@ -116,7 +141,10 @@ bool reorderable(const Store& store, const std::vector<int>& loops) {
 
 class Survey {
  public:
-  explicit Survey(const Func& func) : vars(func.vars.size()), func_(func) { body(func.body, {}); }
+  Survey(const Func& func, std::set<DimPair> for_readers)
+      : vars(func.vars.size()), func_(func), for_readers_(std::move(for_readers)) {
+    body(func.body, {});
+  }
 
   std::vector<VarInfo> vars;
   std::vector<Use> uses;
@@ -126,9 +154,10 @@ class Survey {
   void body(const std::vector<Stmt>& stmts, std::vector<int> nest);
   void loop(const Loop& loop, std::vector<int> nest);
   void expr(const Expr& e);
-  void access(int buffer, const std::vector<Expr>& index);
+  void access(int buffer, const std::vector<Expr>& index, bool is_store = false);
 
   const Func& func_;
+  std::set<DimPair> for_readers_;
   int nests_ = 0;
 };
 
@@ -144,7 +173,7 @@ void Survey::body(const std::vector<Stmt>& stmts, std::vector<int> nest) {
       body(branch->else_body, {});
     } else {
       const auto& store = std::get<Store>(stmt.node);
-      access(store.buffer, store.index);
+      access(store.buffer, store.index, true);
       expr(store.value);
       if (!nest.empty() && reorderable(store, nest)) free_order.insert(vars[static_cast<size_t>(nest[0])].nest);
     }
@@ -173,7 +202,7 @@ void Survey::expr(const Expr& e) {
   }
 }
 
-void Survey::access(int buffer, const std::vector<Expr>& index) {
+void Survey::access(int buffer, const std::vector<Expr>& index, bool is_store) {
   const bool packed = func_.buffers[static_cast<size_t>(buffer)].pack != Pack{};
   for (size_t d = 0; d < index.size(); d++) {
     if (index[d].op != ExprOp::var) {
@@ -186,7 +215,11 @@ void Survey::access(int buffer, const std::vector<Expr>& index) {
   }
   for (size_t d = 0; d + 1 < index.size() && !packed; d++) {
     const bool constant = index[d].op == ExprOp::constant && index[d + 1].op == ExprOp::constant;
-    uses.push_back({{buffer, d}, {plain_var(index, d), plain_var(index, d + 1)}, constant});
+    const LoopPair loops{plain_var(index, d), plain_var(index, d + 1)};
+    const bool follows =
+        is_store && loops.first >= 0 && loops.second >= 0 && for_readers_.contains({buffer, d}) &&
+        vars[static_cast<size_t>(loops.second)].extent == func_.buffers[static_cast<size_t>(buffer)].shape[d + 1];
+    uses.push_back({{buffer, d}, loops, constant, follows});
   }
 }
 
@@ -211,7 +244,7 @@ Merge all_mergeable(const Func& func, const Survey& survey) {
   std::set<DimPair> bad_dims;
   std::set<LoopPair> bad_loops;
   for (const Use& use : survey.uses) {
-    if (use.constant) continue;
+    if (use.constant || use.follows) continue;
     const i64 inner = func.buffers[static_cast<size_t>(use.dims.buffer)].shape[use.dims.dim + 1];
     const bool fits =
         loops_fit(survey, use.loops) && survey.vars[static_cast<size_t>(use.loops.second)].extent == inner;
@@ -222,14 +255,14 @@ Merge all_mergeable(const Func& func, const Survey& survey) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Use& use : survey.uses) {
-      if (use.constant) continue;
+      if (use.constant || use.follows) continue;
       if (bad_loops.contains(use.loops)) changed |= bad_dims.insert(use.dims).second;
       if (bad_dims.contains(use.dims)) changed |= bad_loops.insert(use.loops).second;
     }
   }
   Merge all;
   for (const Use& use : survey.uses) {
-    if (use.constant || bad_dims.contains(use.dims)) continue;
+    if (use.constant || use.follows || bad_dims.contains(use.dims)) continue;
     all.dims.insert(use.dims);
     all.loops.insert(use.loops);
   }
@@ -242,7 +275,7 @@ Merge group_of(const Survey& survey, const Merge& all, DimPair seed) {
   for (bool changed = true; changed;) {
     changed = false;
     for (const Use& use : survey.uses) {
-      if (use.constant || !all.dims.contains(use.dims)) continue;
+      if (use.constant || use.follows || !all.dims.contains(use.dims)) continue;
       if (group.dims.contains(use.dims)) changed |= group.loops.insert(use.loops).second;
       if (group.loops.contains(use.loops)) changed |= group.dims.insert(use.dims).second;
     }
@@ -260,8 +293,8 @@ bool disjoint(const Merge& group) {
                       [&](const DimPair& p) { return group.dims.contains({p.buffer, p.dim + 1}); });
 }
 
-std::optional<Merge> next_merge(const Func& func) {
-  const Survey survey(func);
+std::optional<Merge> next_merge(const Func& func, bool for_readers) {
+  const Survey survey(func, for_readers ? pairs_for_readers(func) : std::set<DimPair>{});
   const Merge all = all_mergeable(func, survey);
   for (const DimPair& seed : all.dims) {
     Merge group = group_of(survey, all, seed);
@@ -294,11 +327,12 @@ void merge_loops(std::vector<Stmt>& body, const std::set<LoopPair>& pairs, std::
   }
 }
 
-void merge_indices(const Func& func, const std::set<DimPair>& pairs, int buffer, std::vector<Expr>& index) {
+void merge_indices(const Func& func, const Merge& merge, int buffer, std::vector<Expr>& index) {
   for (size_t d = index.size(); d-- > 0;) {  // from the back, so that erasing moves no pair
-    if (!pairs.contains({buffer, d})) continue;
+    if (!merge.dims.contains({buffer, d})) continue;
     const i64 inner = func.buffers[static_cast<size_t>(buffer)].shape[d + 1];
-    if (index[d].op == ExprOp::constant) index[d] = index[d] * inner + index[d + 1];
+    if (!merge.loops.contains({plain_var(index, d), plain_var(index, d + 1)}))
+      index[d] = index[d] * inner + index[d + 1];
     index.erase(index.begin() + static_cast<std::ptrdiff_t>(d) + 1);
   }
 }
@@ -317,8 +351,7 @@ void drop_ahead(std::vector<Stmt>& body) {
 }
 
 void apply(Func& func, const Merge& merge) {
-  change_accesses(func.body,
-                  [&](int buffer, std::vector<Expr>& index) { merge_indices(func, merge.dims, buffer, index); });
+  change_accesses(func.body, [&](int buffer, std::vector<Expr>& index) { merge_indices(func, merge, buffer, index); });
   for (auto pair = merge.dims.rbegin(); pair != merge.dims.rend(); ++pair) {
     Shape& shape = func.buffers[static_cast<size_t>(pair->buffer)].shape;
     shape[pair->dim] *= shape[pair->dim + 1];
@@ -328,14 +361,17 @@ void apply(Func& func, const Merge& merge) {
   merge_loops(func.body, merge.loops, pending);
 }
 
-}  // namespace
-
-Func collapse(const Func& func) {
+Func collapse(const Func& func, bool for_readers) {
   Func result = simplify(func);
   drop_ahead(result.body);
   drop_unit_dimensions(result);
-  while (const auto merge = next_merge(result)) apply(result, *merge);
+  while (const auto merge = next_merge(result, for_readers)) apply(result, *merge);
   return drop_unused(std::move(result));
 }
+
+}  // namespace
+
+Func collapse(const Func& func) { return collapse(func, false); }
+Func collapse_for_readers(const Func& func) { return collapse(func, true); }
 
 }  // namespace mcc::loop

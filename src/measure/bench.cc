@@ -50,24 +50,22 @@ void flush_tlb() {
   for (size_t i = 0; i < kPages; i++) (void)static_cast<const volatile std::byte*>(pages)[i * kPage];
 }
 
-std::vector<double> bench(const std::function<void()>& run, const BenchOptions& options) {
-  auto timed = [&](i64 runs) {
-    const double start = now_s();
-    for (i64 i = 0; i < runs; i++) run();
-    return (now_s() - start) / static_cast<double>(runs);
-  };
-  for (int i = 0; i < options.warmup_runs; i++) run();
+double sample(const std::function<void()>& run, double one_run_s, const BenchOptions& options) {
   const bool cold = static_cast<bool>(options.before_run);
-  if (cold) options.before_run();
-  const double first = timed(1);
-  std::vector<double> samples;
-  if (options.give_up_s > 0 && first > options.give_up_s) return {first};
   const i64 runs =
-      cold ? 1 : std::clamp<i64>(static_cast<i64>(options.min_sample_s / std::max(first, 1e-8)) + 1, 1, 100000);
-  for (int i = 0; i < options.repeats; i++) {
-    if (cold) options.before_run();
-    samples.push_back(timed(runs));
-  }
+      cold ? 1 : std::clamp<i64>(static_cast<i64>(options.min_sample_s / std::max(one_run_s, 1e-8)) + 1, 1, 100000);
+  if (cold) options.before_run();
+  const double start = now_s();
+  for (i64 i = 0; i < runs; i++) run();
+  return (now_s() - start) / static_cast<double>(runs);
+}
+
+std::vector<double> bench(const std::function<void()>& run, const BenchOptions& options) {
+  for (int i = 0; i < options.warmup_runs; i++) run();
+  const double first = sample(run, options.min_sample_s, options);
+  if (options.give_up_s > 0 && first > options.give_up_s) return {first};
+  std::vector<double> samples;
+  for (int i = 0; i < options.repeats; i++) samples.push_back(sample(run, first, options));
   return samples;
 }
 

@@ -1,15 +1,19 @@
 // The measuring process: loads a batch's shared object, checks each candidate's output against the reference program on
-// the same data, and times it. It may crash, hang or be killed: the tuner knows from the replies so far which candidate
-// it was.
+// the same data, and times it, then the good ones again in turns. It may crash, hang or be killed: the tuner knows from
+// the replies so far which candidate it was.
 #include <dlfcn.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <iostream>
+#include <limits>
 #include <map>
+#include <memory>
 
 #include "base/rng.h"
 #include "graph/tensor.h"
@@ -20,6 +24,10 @@
 
 namespace mcc {
 namespace {
+
+constexpr i64 kMostKept = 512 << 20;   // bytes of candidates that wait to be timed again
+constexpr double kHopeless = 2;        // times the fastest: not timed again
+constexpr double kMostInTurns = 0.02;  // seconds of one candidate's samples in turns, after the first of them
 
 // Small integers are all in range of what integer inputs usually index; floats are spread over [-1, 1). Constants are
 // as small as trained weights are, 1 / sqrt(length of a row): with larger ones a recurrent network is chaotic, and its
@@ -104,6 +112,11 @@ struct Bound {
       args.push_back(owned.back().data());
     }
   }
+  i64 bytes_held() const {
+    i64 sum = scratch.size();
+    for (const Guarded& memory : owned) sum += memory.size();
+    return sum;
+  }
 };
 
 mcc_kernel_fn find_kernel(void* library, const std::string& symbol) {
@@ -167,35 +180,65 @@ std::string check_outputs(const CandidateJob& candidate, const Bound& bound, con
   return "";
 }
 
-Result measure(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library, mcc_runtime* rt) {
+// A candidate that was right, ready to be timed again.
+struct Ready {
+  i64 number = 0;  // within the job
+  std::unique_ptr<Bound> bound;
+  std::function<void()> run;
+  BenchOptions options;
+  double best = 0;  // seconds of one run so far
+};
+
+Result measure(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library, mcc_runtime* rt,
+               Ready& ready) {
   const mcc_kernel_fn kernel = find_kernel(library, candidate.symbol);
-  const Bound bound(candidate, data);
-  auto run = [&] { kernel(bound.args.data(), reinterpret_cast<char*>(bound.scratch.data()), rt); };
-  run();
-  if (std::string why = check_outputs(candidate, bound, data, job.tolerance); !why.empty())
+  ready.bound = std::make_unique<Bound>(candidate, data);
+  Bound* const bound = ready.bound.get();
+  ready.run = [=] { kernel(bound->args.data(), reinterpret_cast<char*>(bound->scratch.data()), rt); };
+  ready.run();
+  if (std::string why = check_outputs(candidate, *bound, data, job.tolerance); !why.empty())
     return {Outcome::wrong_result, {}, std::move(why)};
-  BenchOptions options{job.warmup_runs, job.repeats, job.min_sample_s, job.best_seconds * job.stop_factor, nullptr};
+  ready.options = {job.warmup_runs, job.repeats, job.min_sample_s, job.best_seconds * job.stop_factor, nullptr};
   i64 constant_bytes = 0;
-  for (const auto& constant : bound.constants) constant_bytes += static_cast<i64>(constant.size());
+  for (const auto& constant : bound->constants) constant_bytes += static_cast<i64>(constant.size());
   if (job.cold_bytes > 0 && constant_bytes > job.cold_bytes)
-    options.before_run = [&] {
-      for (const auto& constant : bound.constants) evict(constant);
+    ready.options.before_run = [=] {
+      for (const auto& constant : bound->constants) evict(constant);
       flush_tlb();
     };
-  return {Outcome::ok, bench(run, options), ""};
+  const Result result{Outcome::ok, bench(ready.run, ready.options), ""};
+  ready.best = result.best();
+  return result;
 }
 
 void say(Reply::Kind kind, Result result = {}, double clock_before = 0, double clock_after = 0) {
-  std::cout << to_line(Reply{kind, std::move(result), clock_before, clock_after}) << std::endl;
+  std::cout << to_line(Reply{kind, std::move(result), 0, clock_before, clock_after}) << std::endl;
 }
 
 // A candidate that cannot even be set up (its scratch memory is too large, ...) costs itself alone.
 Result measure_or_why_not(const Job& job, const CandidateJob& candidate, const TaskData& data, void* library,
-                          mcc_runtime* rt) {
+                          mcc_runtime* rt, Ready& ready) {
   try {
-    return measure(job, candidate, data, library, rt);
+    return measure(job, candidate, data, library, rt, ready);
   } catch (const std::exception& error) {
     return {Outcome::build_error, {}, error.what()};
+  }
+}
+
+// One sample more of each in each pass, every other pass backwards. What disturbs the machine for some milliseconds, or
+// slows it down for a while, then meets all candidates alike, and the least of the samples misses it.
+void time_in_turns(const Job& job, std::vector<Ready>& ready) {
+  double best = job.best_seconds > 0 ? job.best_seconds : std::numeric_limits<double>::infinity();
+  for (const Ready& one : ready) best = std::min(best, one.best);
+  std::erase_if(ready, [&](const Ready& one) { return one.best > kHopeless * best; });
+  for (int pass = 0; pass < job.passes; pass++) {
+    std::reverse(ready.begin(), ready.end());
+    for (const Ready& one : ready) {
+      if (static_cast<double>(pass) * std::max(one.best, job.min_sample_s) > kMostInTurns) continue;
+      one.run();  // the others have taken its place in the caches
+      Reply reply{Reply::Kind::more, {Outcome::ok, {sample(one.run, one.best, one.options)}, ""}, one.number};
+      std::cout << to_line(reply) << std::endl;
+    }
   }
 }
 
@@ -205,9 +248,19 @@ void do_job(const Job& job, TaskData& data, References& references, mcc_runtime*
   if (data.key != job.task || data.seed != job.seed) data = prepare(job, library, references);
   say(Reply::Kind::reference_ready);
   const double clock_before = clock_probe();
-  for (const CandidateJob& candidate : job.candidates)
-    say(Reply::Kind::result, measure_or_why_not(job, candidate, data, library, rt));
+  std::vector<Ready> ready;
+  i64 kept = 0;
+  for (size_t i = 0; i < job.candidates.size(); i++) {
+    Ready one{static_cast<i64>(i), nullptr, nullptr, {}, 0};
+    const Result result = measure_or_why_not(job, job.candidates[i], data, library, rt, one);
+    say(Reply::Kind::result, result);
+    if (result.outcome != Outcome::ok || kept + one.bound->bytes_held() > kMostKept) continue;
+    kept += one.bound->bytes_held();
+    ready.push_back(std::move(one));
+  }
+  time_in_turns(job, ready);
   const double clock_after = clock_probe();
+  ready.clear();
   dlclose(library);
   say(Reply::Kind::done, {}, clock_before, clock_after);
 }

@@ -37,7 +37,7 @@ Job LocalRunner::make_job(const Task& task, const Built& built, double best_seco
   job.reference = built.reference;
   job.threads = task.target.cores;
   job.best_seconds = std::isfinite(best_seconds) ? best_seconds : 0;
-  job.warmup_runs = options_.warmup_runs, job.repeats = options_.repeats;
+  job.warmup_runs = options_.warmup_runs, job.repeats = options_.repeats, job.passes = options_.passes;
   job.min_sample_s = options_.min_sample_s, job.stop_factor = options_.stop_factor;
   job.tolerance = options_.tolerance, job.seed = options_.seed;
   job.cold_bytes = kColdBytes;

@@ -15,8 +15,9 @@ namespace mcc {
 
 struct MeasureOptions {
   int warmup_runs = 1;
-  int repeats = 5;  // samples of one candidate; each sample runs the kernel often enough to last min_sample_s
-  double min_sample_s = 1e-3;
+  int repeats = 3;  // samples right after the check; each runs the kernel often enough to last min_sample_s
+  int passes = 16;  // further samples, one in each pass through the batch
+  double min_sample_s = 3e-4;
   double stop_factor = 3;   // a candidate's first run slower than this times the best known ends its measurement early
   double timeout_s = 10;    // for one candidate, all its runs
   double tolerance = 1e-4;  // relative to the largest reference value (f32); exact for integers

@@ -137,6 +137,12 @@ double Supervisor::measure(Job job, const std::vector<Result*>& results) {
       if (reply.kind == Reply::Kind::reference_ready) reference_ready = true;
       if (reply.kind == Reply::Kind::done)
         return std::max(reply.clock_before / reply.clock_after, reply.clock_after / reply.clock_before);
+      if (reply.kind == Reply::Kind::more) {
+        const i64 sent = static_cast<i64>(job.candidates.size()), first = static_cast<i64>(results.size()) - sent;
+        if (at != results.size() || reply.candidate < 0 || reply.candidate >= sent) return stop(), 1;
+        std::vector<double>& samples = results[static_cast<size_t>(first + reply.candidate)]->seconds;
+        samples.insert(samples.end(), reply.result.seconds.begin(), reply.result.seconds.end());
+      }
       if (reply.kind == Reply::Kind::result) {
         if (at == results.size()) return stop(), 1;
         *results[at++] = reply.result;

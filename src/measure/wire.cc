@@ -8,7 +8,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr const char* kKinds[] = {"reference_ready", "result", "done", "failed"};
+constexpr const char* kKinds[] = {"reference_ready", "result", "done", "failed", "more"};
 
 Json to_json(const loop::Buffer& buffer) {
   Json json = {{"name", buffer.name},
@@ -77,6 +77,7 @@ std::string to_line(const Job& job) {
               {"best", job.best_seconds},
               {"warmup", job.warmup_runs},
               {"repeats", job.repeats},
+              {"passes", job.passes},
               {"sample", job.min_sample_s},
               {"stop", job.stop_factor},
               {"tolerance", job.tolerance},
@@ -96,6 +97,7 @@ Job job_from_line(const std::string& line) {
     job.best_seconds = json.at("best");
     job.warmup_runs = json.at("warmup");
     job.repeats = json.at("repeats");
+    job.passes = json.at("passes");
     job.min_sample_s = json.at("sample");
     job.stop_factor = json.at("stop");
     job.tolerance = json.at("tolerance");
@@ -109,6 +111,7 @@ std::string to_line(const Reply& reply) {
   Json json = {{"kind", kKinds[static_cast<int>(reply.kind)]}};
   if (reply.kind == Reply::Kind::result)
     json["outcome"] = name(reply.result.outcome), json["seconds"] = reply.result.seconds;
+  if (reply.kind == Reply::Kind::more) json["candidate"] = reply.candidate, json["seconds"] = reply.result.seconds;
   if (!reply.result.note.empty()) json["note"] = reply.result.note;
   if (reply.kind == Reply::Kind::done) json["clock"] = {reply.clock_before, reply.clock_after};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -118,7 +121,7 @@ Reply reply_from_line(const std::string& line) {
   return parsed("measuring reply", line, [](const Json& json) {
     Reply reply;
     const std::string kind = json.at("kind");
-    for (int k = 0; k < 4; k++) {
+    for (int k = 0; k < 5; k++) {
       if (kind == kKinds[k]) reply.kind = static_cast<Reply::Kind>(k);
     }
     reply.result.note = json.value("note", "");
@@ -126,6 +129,10 @@ Reply reply_from_line(const std::string& line) {
       const auto outcome = outcome_from_name(json.at("outcome").get<std::string>());
       if (!outcome) fail("measuring reply: unknown outcome");
       reply.result.outcome = *outcome;
+      reply.result.seconds = json.at("seconds").get<std::vector<double>>();
+    }
+    if (reply.kind == Reply::Kind::more) {
+      reply.candidate = json.at("candidate");
       reply.result.seconds = json.at("seconds").get<std::vector<double>>();
     }
     if (reply.kind == Reply::Kind::done)

@@ -1,5 +1,5 @@
-// What travels between the tuner and a measuring process, as JSON lines: one Job down, one Reply for each candidate up
-// (in order), then one Done. The same lines serve the local child and remote runners.
+// What travels between the tuner and a measuring process, as JSON lines: one Job down, one result for each candidate up
+// (in order), then more samples of some of them, then done. The same lines serve the local child and remote runners.
 #pragma once
 #include <string>
 #include <vector>
@@ -22,16 +22,17 @@ struct Job {
   std::vector<CandidateJob> candidates;
   int threads = 1;
   double best_seconds = 0;  // known so far; 0 if none
-  int warmup_runs = 1, repeats = 5;
-  double min_sample_s = 1e-3, stop_factor = 3, tolerance = 1e-4;
+  int warmup_runs = 1, repeats = 3, passes = 16;
+  double min_sample_s = 3e-4, stop_factor = 3, tolerance = 1e-4;
   i64 cold_bytes = 0;  // constants larger than this are pushed out of the caches before each run; 0: never
   u64 seed = 1;
 };
 
 // Steps of a job that the measuring process announces, so that the tuner knows what was running when it died.
 struct Reply {
-  enum class Kind : u8 { reference_ready, result, done, failed } kind = Kind::done;
-  Result result;                             // of Kind::result; note of Kind::failed
+  enum class Kind : u8 { reference_ready, result, done, failed, more } kind = Kind::done;
+  Result result;                             // of Kind::result and more; note of Kind::failed
+  i64 candidate = 0;                         // of Kind::more: number within the job
   double clock_before = 0, clock_after = 0;  // of Kind::done: seconds a fixed loop took before and after the batch
 };
 

@@ -6,8 +6,8 @@
 // Weights in huge pages: the first run of a large program spends more time on touching its 4 KiB pages one by one than
 // on computing, and every run on translating their addresses. A file is mapped in pages of 2 MiB where file offsets
 // and addresses agree modulo 2 MiB and the page cache holds it in pieces of that size, which it does (seen with
-// ext4 on Linux 6.18) when it was written in large pieces; a linker writes through small ones. So large programs are
-// linked for such pages, and written anew in one piece.
+// ext4 on Linux 6.18) when it was written in large pieces; a linker writes through a mapping, page by page. So large
+// programs are linked for such pages, in memory, and written in one piece.
 #include "package/link.h"
 
 #include "base/file.h"
@@ -37,12 +37,9 @@ bool is_worth_huge_pages(const Files& objects) {
   return bytes >= 2 * kHugePage;
 }
 
-std::string huge_page_option() { return fmt::format("max-page-size={}", kHugePage); }
-
-void write_in_one_piece(const fs::path& file) {
-  const fs::perms mode = fs::status(file).permissions();
-  write_file(file, read_file(file));
-  fs::permissions(file, mode);
+// For lld: one option a line.
+std::vector<std::string> huge_page_options() {
+  return {fmt::format("-zmax-page-size={}", kHugePage), "--no-mmap-output-file"};
 }
 
 std::string lld() { return find_program({"ld.lld-19", "ld.lld"}); }
@@ -124,10 +121,8 @@ void link_shared(const Files& objects, const Files& runtime, const Target& targe
                                       "--version-script=" + (scratch / "exports.map").string(),
                                       "-o",
                                       out.string()};
-  const bool huge = is_worth_huge_pages(objects);
-  if (huge) command.insert(command.end(), {"-z", huge_page_option()});
+  if (is_worth_huge_pages(objects)) for (std::string& option : huge_page_options()) command.push_back(std::move(option));
   run_tool(command, inputs);
-  if (huge) write_in_one_piece(out);
 }
 
 void link_archive(const Files& objects, const fs::path& out) {
@@ -140,10 +135,9 @@ void link_object(const Files& objects, const fs::path& out) {
 
 void link_program(const Files& objects, const Target& target, const fs::path& out) {
   std::vector<std::string> options = {"-static"};
-  const bool huge = is_worth_huge_pages(objects);
-  if (huge) options.push_back("-Wl,-z," + huge_page_option());
+  if (is_worth_huge_pages(objects))
+    for (const std::string& option : huge_page_options()) options.push_back("-Wl," + option);
   link_with_libc(objects, target, options, out);
-  if (huge) write_in_one_piece(out);
 }
 
 void link_runner(const fs::path& artifact, const Target& target, const fs::path& scratch, const fs::path& out) {

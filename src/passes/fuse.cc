@@ -4,12 +4,13 @@
 // So each group has one exit, all other members are used only inside, and all reach the exit: two groups can never need
 // each other's results, and running the groups in the order of their exits is always possible.
 //
-// What fits (docs/GRAPH.md): at most one anchor a group. Behind the anchor only elementwise nodes of the anchor's
-// output shape (epilogue). Before it, or without one, elementwise and movement nodes are inlined where their elements
-// are read about once. An elementwise node that can end its producer's kernel does not join its consumer's instead.
+// What fits (docs/GRAPH.md): at most one anchor a group, or the two of a separable convolution (separable.h). Behind
+// the anchor only elementwise nodes of the anchor's output shape (epilogue). Before it, or without one, elementwise and
+// movement nodes are inlined where their elements are read about once. An elementwise node that can end its producer's
+// kernel does not join its consumer's instead.
 #include <algorithm>
 
-#include "passes/rewrite.h"
+#include "passes/separable.h"
 #include "passes/views.h"
 
 namespace mcc {
@@ -23,7 +24,11 @@ size_t at(i64 i) { return static_cast<size_t>(i); }
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
-      : graph_(graph), readers_(consumers(graph)), makers_(producers(graph)), is_view_(plan_views(graph).is_view) {
+      : graph_(graph),
+        readers_(consumers(graph)),
+        makers_(producers(graph)),
+        is_view_(plan_views(graph).is_view),
+        is_depthwise_(depthwise_results(graph)) {
     is_output_.assign(graph.values.size(), 0);
     for (const ValueId v : graph.outputs) is_output_[at(v)] = 1;
     for (const Node& node : graph.nodes) {
@@ -67,6 +72,7 @@ class Fuser {
   std::vector<std::vector<int>> readers_;
   std::vector<int> makers_;
   std::vector<char> is_view_, is_output_;
+  std::vector<char> is_depthwise_;  // results of depthwise convolutions
   std::vector<FuseKind> kinds_;
   std::vector<char> hosted_;  // elementwise, and can be the epilogue of the kernel that makes one of its inputs
   std::vector<int> group_of_;
@@ -121,19 +127,32 @@ class Fuser {
       }
     }
     if (group < 0 || groups_[at(group)].nodes.size() >= kMaxGroupNodes) return -1;
-    if (kinds_[at(n)] == FuseKind::anchor && (groups_[at(group)].has_anchor || node(n).out.size() != 1)) return -1;
+    if (kinds_[at(n)] == FuseKind::anchor && node(n).out.size() != 1) return -1;
+    if (kinds_[at(n)] == FuseKind::anchor && groups_[at(group)].has_anchor && !is_depthwise_[at(n)]) return -1;
     return copies_if_inlined(n) <= kMaxCopies ? group : -1;
   }
 
   bool fits(int n, ValueId v, int reader) const {
     const FuseKind kind = kinds_[at(n)], into = kinds_[at(reader)];
     if (node(n).op == "Concat") return false;  // several stores to one value cannot be inlined
-    if (kind == FuseKind::anchor) return clean_[at(reader)] && shape(v) == shape(node(reader).out[0]);
+    if (into == FuseKind::anchor && is_depthwise_[at(n)]) return is_pointwise_of(node(reader), v);
+    if (kind == FuseKind::anchor) return ends_anchor(n, reader) && shape(v) == shape(node(reader).out[0]);
     if (into == FuseKind::elementwise) return shape(v) == shape(node(reader).out[0]);
     if (hosted_[at(n)]) return false;
     if (into == FuseKind::movement)
       return !groups_[at(group_of_[at(reader)])].has_product && moves_once(node(reader), v);
     return into == FuseKind::anchor && reads_once(node(reader), v);
+  }
+
+  // Whether the elementwise reader belongs to the epilogue of anchor n, in a group without another anchor or before the
+  // second convolution of a separable one.
+  bool ends_anchor(int n, int reader) const {
+    return clean_[at(reader)] ? !groups_[at(group_of_[at(reader)])].has_anchor
+                              : is_depthwise_[at(n)] && is_depthwise_[at(reader)];
+  }
+
+  bool is_pointwise_of(const Node& reader, ValueId v) const {
+    return may_be_pointwise(graph_, reader) && reader.in[0] == v;
   }
 
   // A movement that reads each element of v at most once.

@@ -1,4 +1,4 @@
-// Names of kernels for people: the main op with the numbers that say how large it is, then the other ops in order.
+// Names of kernels for people: anchors with the numbers that say how large they are, and the other ops, in order.
 #include <algorithm>
 
 #include "base/text.h"
@@ -71,7 +71,8 @@ std::string kernel_name(const Graph& graph, const FusedGroup& group) {
   for (const int n : group.nodes) {
     const std::string op = lower_case(graph.nodes[static_cast<size_t>(n)].op);
     if (n < main) before += op + " + ";
-    if (n > main) after += " + " + op;
+    if (n > main)
+      after += " + " + op + (is_anchor(n) ? " " + size_text(graph, graph.nodes[static_cast<size_t>(n)]) : "");
   }
   const Node& node = graph.nodes[static_cast<size_t>(main)];
   return before + lower_case(node.op) + " " + size_text(graph, node) + after;

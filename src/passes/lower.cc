@@ -3,8 +3,10 @@
 //
 // Values have sizes that the frontend has checked; what a kernel makes of them is checked here, before anything is
 // computed from it: a padded copy, say, can be far larger than input and output.
+#include "loop/collapse.h"
 #include "loop/ir.h"
 #include "passes/join.h"
+#include "passes/separable.h"
 #include "passes/views.h"
 
 namespace mcc {
@@ -43,7 +45,8 @@ LoweredModel lower(Graph graph) {
     if (computes_nothing(model.graph, group)) continue;
     KernelCall call = join_group(model.graph, group, model.views);
     require_possible(call);
-    call.func = loop::collapse(loop::simplify(call.func));
+    const loop::Func simple = loop::simplify(call.func);
+    call.func = is_separable(model.graph, group) ? loop::collapse_for_readers(simple) : loop::collapse(simple);
     if (const std::string wrong = loop::verify(call.func); !wrong.empty())
       throw InternalError(fmt::format("the program of the kernel '{}' is wrong: {}", call.func.name, wrong));
     model.calls.push_back(std::move(call));

@@ -14,6 +14,7 @@ struct Variant {
   const char* name;
   bool pack;
   i64 winograd;
+  bool separable = false;
   bool reduction_blocks = false;
   Role role = Role::usual;
   bool parts = false;
@@ -21,17 +22,19 @@ struct Variant {
 };
 // In this order: a later algorithm must be clearly better to become the default. Tiles of 4x4 outputs have 2.25 times
 // the weights of tiles of 2x2, and round more.
-constexpr Variant kVariants[] = {{"tile", true, 0},
+constexpr Variant kVariants[] = {{"separable", true, 0, true},
+                                 {"tile", true, 0},
                                  {"winograd 2", true, 2},
                                  {"winograd 4", true, 4},
-                                 {"winograd 6", true, 6, false, Role::searched},
-                                 {"tile, reduction in blocks", true, 0, true, Role::searched},
-                                 {"tile, sums in parts", true, 0, false, Role::usual, true},
-                                 {"tile, rows copied", true, 0, false, Role::searched, false, true},
-                                 {"tile, nothing packed", false, 0, false, Role::fallback}};
+                                 {"winograd 6", true, 6, false, false, Role::searched},
+                                 {"tile, reduction in blocks", true, 0, false, true, Role::searched},
+                                 {"tile, sums in parts", true, 0, false, false, Role::usual, true},
+                                 {"tile, rows copied", true, 0, false, false, Role::searched, false, true},
+                                 {"tile, nothing packed", false, 0, false, false, Role::fallback}};
 
 void schedule_reduction(Builder& b, const std::string& whole) {
   if (b.winograd > 0 && rule_winograd(b, whole)) return;
+  if (b.separable && rule_separable(b, whole)) return;
   const std::string block = b.parts ? cut_reduction(b, whole) : whole;
   TileAxes axes = tile_axes(b, b.stage(block));
   if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
@@ -46,6 +49,7 @@ Builder run_rules(const Task& task, const Variant& variant) {
   b.target = task.target;
   b.pack = variant.pack;
   b.winograd = variant.winograd;
+  b.separable = variant.separable;
   b.reduction_blocks = variant.reduction_blocks;
   b.parts = variant.parts;
   b.copy_rows = variant.copy_rows;
@@ -84,6 +88,7 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task) {
     } catch (const InternalError&) {  // a rule wrote an illegal step: a mistake, but no reason to end a run
       continue;
     }
+    if (variant.separable && !b.separated) continue;
     b.sketch.rules = variant.name;
     const bool known = std::any_of(all.begin(), all.end(), [&](const PreferredSketch& other) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&

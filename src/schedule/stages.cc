@@ -1,8 +1,8 @@
 // Algorithm form -> State: finds the nests, tells regions from nests and conforming nests from opaque ones.
 //
-// A nest conforms when its store's index is a list of distinct loop variables (plus constants) and plain constants, and
-// when it either assigns once to each element (no reduction axis) or accumulates. It may read its own buffer only at
-// the element that it writes.
+// A nest conforms when its store's index is a list of distinct loop variables (plus constants) and plain constants (in
+// one dimension of a temp two variables may stand: i * extent of j + j), and when it either assigns once to each
+// element (no reduction axis) or accumulates. It may read its own buffer only at the element that it writes.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -51,11 +51,27 @@ bool reads_only_own_element(const Store& store) {
   return fine;
 }
 
-bool conforms(const Nest& nest) {
+// i * extent of j + j, as merging dimensions for the reader's sake leaves it (loop/collapse.h).
+bool is_merged(const Lin& lin, const Nest& nest, std::set<int>& used) {
+  if (lin.terms.size() != 2 || lin.c != 0) return false;
+  const auto& [i, j] =
+      lin.terms[0].second == 1 ? std::pair(lin.terms[1], lin.terms[0]) : std::pair(lin.terms[0], lin.terms[1]);
+  const auto own = [&](int v) {
+    return std::find_if(nest.loops.begin(), nest.loops.end(), [v](const Loop* l) { return l->var == v; });
+  };
+  const auto outer = own(i.first), inner = own(j.first);
+  return outer != nest.loops.end() && inner != nest.loops.end() && j.second == 1 && i.second == (*inner)->extent &&
+         used.insert(i.first).second && used.insert(j.first).second;
+}
+
+bool conforms(const State& state, const Nest& nest) {
   const Store& store = *nest.store;
+  const bool may_merge =
+      store.op == loop::StoreOp::assign && state.buffers[static_cast<size_t>(store.buffer)].scope == loop::Scope::temp;
   std::set<int> used;
   for (const Expr& e : store.index) {
     const std::optional<Lin> lin = to_lin(e);
+    if (lin && may_merge && is_merged(*lin, nest, used)) continue;
     if (!lin || lin->terms.size() > 1) return false;
     if (lin->terms.empty()) continue;
     const auto& [var, coefficient] = lin->terms[0];
@@ -115,7 +131,8 @@ Stage nest_stage(const State& state, const Nest& nest, int region) {
     stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
   }
   for (const StoreDim& dim : store_dims(stage)) {
-    if (dim.axis >= 0) stage.axes[static_cast<size_t>(dim.axis)].reduction = false;
+    for (const int axis : {dim.axis, dim.inner})
+      if (axis >= 0) stage.axes[static_cast<size_t>(axis)].reduction = false;
   }
   if (stage.store.op == loop::StoreOp::assign) {
     for (Axis& axis : stage.axes) axis.reduction = false;  // those left have extent 1
@@ -154,7 +171,7 @@ void cut(State& state, const std::vector<Stmt>& body, int region) {
       cut(state, *nest.body, inner);
       continue;
     }
-    if (!nest.store || !conforms(nest)) {
+    if (!nest.store || !conforms(state, nest)) {
       state.stages.push_back(opaque_stage(stmt, region));
       continue;
     }

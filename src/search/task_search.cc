@@ -69,9 +69,9 @@ struct TaskSearch::Pool {
   }
 
   void score(CostModel& model, size_t from) {
-    std::vector<loop::Func> funcs;
-    for (size_t i = from; i < entries.size(); i++) funcs.push_back(entries[i].func);
-    const std::vector<double> scores = model.score(search.task_, funcs);
+    std::vector<Scheduled> candidates;
+    for (size_t i = from; i < entries.size(); i++) candidates.push_back({&entries[i].trace, &entries[i].func});
+    const std::vector<double> scores = model.score(search.task_, candidates);
     for (size_t i = from; i < entries.size(); i++) entries[i].score = scores[i - from];
   }
 

@@ -35,6 +35,10 @@ std::string utc_now() {
 // Tasks are alike when their blocks are: the structure of the trace then fits, whatever the extents.
 std::string family(const std::string& task_name) { return task_name.substr(0, task_name.find(' ')); }
 
+double seconds_of(const Result& result) {
+  return result.outcome == Outcome::ok ? result.best() : std::numeric_limits<double>::infinity();
+}
+
 // All state of one run.
 class Run {
  public:
@@ -54,6 +58,7 @@ class Run {
  private:
   void read_log(const std::vector<Task>& tasks);
   void teach(size_t task, const std::vector<Record>& records);
+  void teach_batch(size_t task, std::span<const Record> batch);
   bool out_of_budget() const;
   i64 affordable(i64 size) const;
   void batch(size_t at, i64 size);
@@ -116,18 +121,34 @@ void Run::count(const Result& result) {
 }
 
 void Run::teach(size_t at, const std::vector<Record>& records) {
-  std::vector<loop::Func> funcs;
-  std::vector<double> seconds;
   for (const Record& r : records) {
     searches_[at].add(r.trace, r.result);
     if (r.seed == options_.seed && r.model == options_.model)
       count(r.result), rounds_[at] = std::max(rounds_[at], r.round + 1);
-    Applied applied = mcc::apply(searches_[at].task().func, r.trace);
-    if (!applied.func) continue;
-    funcs.push_back(std::move(*applied.func));
-    seconds.push_back(r.result.outcome == Outcome::ok ? r.result.best() : std::numeric_limits<double>::infinity());
   }
-  if (!funcs.empty()) model_.update(searches_[at].task(), funcs, seconds);
+  const auto same_batch = [](const Record& a, const Record& b) {
+    return a.model == b.model && a.seed == b.seed && a.round == b.round;
+  };
+  for (size_t from = 0, to = 0; from < records.size(); from = to) {
+    while (to < records.size() && same_batch(records[from], records[to])) to++;
+    teach_batch(at, std::span(records).subspan(from, to - from));
+  }
+}
+
+void Run::teach_batch(size_t at, std::span<const Record> batch) {
+  std::vector<loop::Func> funcs;
+  std::vector<const Record*> applied;
+  for (const Record& r : batch) {
+    Applied result = mcc::apply(searches_[at].task().func, r.trace);
+    if (result.func) funcs.push_back(std::move(*result.func)), applied.push_back(&r);
+  }
+  std::vector<Scheduled> candidates;
+  std::vector<double> seconds;
+  for (size_t i = 0; i < funcs.size(); i++) {
+    candidates.push_back({&applied[i]->trace, &funcs[i]});
+    seconds.push_back(seconds_of(applied[i]->result));
+  }
+  if (!candidates.empty()) model_.update(searches_[at].task(), candidates, seconds);
 }
 
 bool Run::out_of_budget() const {
@@ -190,19 +211,18 @@ void Run::batch(size_t at, i64 size) {
   for (const Proposal& p : proposals) traces.push_back(p.trace);
   const std::vector<Result> results = runner_.run(search.task(), traces, search.best_seconds());
   std::vector<Record> records;
-  std::vector<loop::Func> funcs;
+  std::vector<Scheduled> candidates;
   std::vector<double> seconds;
   for (size_t i = 0; i < proposals.size(); i++) {
     records.push_back(record_of(search.task(), proposals[i], results[i], round));
-    const bool ok = results[i].outcome == Outcome::ok;
-    seconds.push_back(ok ? results[i].best() : std::numeric_limits<double>::infinity());
-    funcs.push_back(std::move(proposals[i].func));
+    candidates.push_back({&proposals[i].trace, &proposals[i].func});
+    seconds.push_back(seconds_of(results[i]));
   }
   log_.append(records);
   measured_now_ += static_cast<i64>(records.size());
   for (size_t i = 0; i < proposals.size(); i++) search.add(proposals[i].trace, results[i]), count(results[i]);
   if (round > 0) note_quality(proposals, seconds, search.task());
-  model_.update(search.task(), funcs, seconds);
+  model_.update(search.task(), candidates, seconds);
   close_if_hopeless(at);
 }
 

@@ -15,6 +15,8 @@ std::vector<Func> programs(Rng& rng) {
     const ConvShape s{kernel + size(12), kernel + size(12), size(9), size(40), kernel, size(2), kernel / 2};
     all.push_back(conv(s, i != 0, i == 2));
     all.push_back(depthwise({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), kernel / 2}));
+    all.push_back(depthwise(
+        {kernel + 1 + size(9), kernel + 1 + size(9), 2 + size(20), size(40), kernel, size(2), kernel / 2}, true));
     all.push_back(pool({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), 0},
                        i == 0 ? StoreOp::max : StoreOp::add));
     all.push_back(

@@ -44,24 +44,32 @@ TEST(RankQuality, FailuresAreSlowestAndEqual) {
 
 struct Sample {
   Task task;
+  std::vector<Trace> traces;
   std::vector<loop::Func> funcs;
+  std::vector<Scheduled> candidates() const {
+    std::vector<Scheduled> all;
+    for (size_t i = 0; i < funcs.size(); i++) all.push_back({&traces[i], &funcs[i]});
+    return all;
+  }
 };
 
 Sample random_programs(size_t n, u64 seed) {
-  Sample sample{make_task(samples::conv({14, 14, 32, 64, 3, 1, 1}), find_target("x86-64-v3"), 1), {}};
+  Sample sample{make_task(samples::conv({14, 14, 32, 64, 3, 1, 1}), find_target("x86-64-v3"), 1), {}, {}};
   const std::vector<Sketch> space = sketches(sample.task);
   Rng rng(seed);
   while (sample.funcs.size() < n) {
     const Candidate candidate = random_candidate(space, rng);
-    Applied applied = mcc::apply(sample.task.func, resolve(space[static_cast<size_t>(candidate.sketch)], candidate));
-    if (applied.func && check_scheduled(*applied.func, sample.task.target).empty())
-      sample.funcs.push_back(*applied.func);
+    const Trace trace = resolve(space[static_cast<size_t>(candidate.sketch)], candidate);
+    Applied applied = mcc::apply(sample.task.func, trace);
+    if (!applied.func || !check_scheduled(*applied.func, sample.task.target).empty()) continue;
+    sample.traces.push_back(trace);
+    sample.funcs.push_back(std::move(*applied.func));
   }
   return sample;
 }
 
 double accuracy(CostModel& model, const Sample& sample, const std::vector<double>& seconds) {
-  return rank_quality(model.score(sample.task, sample.funcs), seconds, 10).pairwise_accuracy;
+  return rank_quality(model.score(sample.task, sample.candidates()), seconds, 10).pairwise_accuracy;
 }
 
 TEST(TreeModel, RanksLikeTheAnalyticModelFirstAndThenLearns) {
@@ -78,15 +86,15 @@ TEST(TreeModel, RanksLikeTheAnalyticModelFirstAndThenLearns) {
   };
   const std::unique_ptr<CostModel> model = tree_model({}, 1);
   EXPECT_EQ(accuracy(*model, test, analytic(test)), 1);
-  model->update(train.task, train.funcs, upside_down(train));
+  model->update(train.task, train.candidates(), upside_down(train));
   EXPECT_GT(accuracy(*model, test, upside_down(test)), 0.8);
 }
 
 TEST(TreeModel, LearnsFromFailuresAndFromNothingElse) {
   const Sample sample = random_programs(40, 3);
   const std::unique_ptr<CostModel> model = tree_model({}, 1);
-  model->update(sample.task, sample.funcs, std::vector<double>(sample.funcs.size(), kInfinity));
-  for (const double score : model->score(sample.task, sample.funcs)) EXPECT_TRUE(std::isfinite(score));
+  model->update(sample.task, sample.candidates(), std::vector<double>(sample.funcs.size(), kInfinity));
+  for (const double score : model->score(sample.task, sample.candidates())) EXPECT_TRUE(std::isfinite(score));
 }
 
 TEST(Features, OneNumberForEachName) {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "loop/build.h"
+#include "loop/collapse.h"
 #include "loop/ir.h"
 
 namespace mcc::loop {
@@ -38,6 +39,43 @@ TEST(LoopCollapse, PointwiseConvolutionBecomesAMatrixProduct) {
     for oc#1 in 8 {
       for ic in 16 {
         y[n#1, oc#1] += x[n#1, ic]*w[oc#1, ic] @conv
+      }
+    }
+  }
+}
+)");
+}
+
+TEST(LoopCollapse, PixelsAreMergedForTheProductThatReadsThem) {
+  FuncBuilder b("pair");
+  const int x = b.input("x", DType::f32, {5, 6, 3}), w = b.input("w", DType::f32, {2, 3});
+  const int t = b.temp("t", DType::f32, {5, 4, 3}), y = b.output("y", DType::f32, {5, 4, 2});
+  b.axes({"i", "j", "c"}).block("shift", {5, 4, 3}, t, [&](const Vars& v) {
+    return b.load(x, {v[0], v[1] + 2, v[2]});
+  });
+  b.axes({"m", "n", "o", "k"})
+      .reduce("mul", {5, 4, 2}, {3}, y, StoreOp::add, const_float(0),
+              [&](const Vars& s, const Vars& r) { return b.load(t, {s[0], s[1], r[0]}) * b.load(w, {s[2], r[0]}); });
+  const Func func = b.take();
+  EXPECT_EQ(print(collapse(func)), print(func));
+  EXPECT_EQ(print(collapse_for_readers(func)),
+            R"(func pair(input x: f32[5,6,3], input w: f32[2,3], temp t: f32[20,3], output y: f32[20,2]) {
+  for i in 5 {
+    for j in 4 {
+      for c in 3 {
+        t[i*4 + j, c] = x[i, j + 2, c] @shift
+      }
+    }
+  }
+  for m in 20 {
+    for o in 2 {
+      y[m, o] = 0.0 @mul.init
+    }
+  }
+  for m#1 in 20 {
+    for o#1 in 2 {
+      for k in 3 {
+        y[m#1, o#1] += t[m#1, k]*w[o#1, k] @mul
       }
     }
   }

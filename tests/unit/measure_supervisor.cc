@@ -21,6 +21,7 @@ KERNEL(reference) { twice(X, Y); }
 KERNEL(good) { twice(X, Y); }
 KERNEL(segfault) { *(volatile int*)0 = 1; }
 KERNEL(hangs) { for (volatile int forever = 1; forever;) {} }
+KERNEL(slow) { twice(X, Y); usleep(20000); }
 KERNEL(wrong) { twice(X, Y); Y[7] += 1; }
 KERNEL(partial) { for (int i = 0; i < N / 2; i++) Y[i] = 2 * X[i]; }
 KERNEL(beyond) { twice(X, Y); ((volatile float*)Y)[N] = 0; }
@@ -99,6 +100,15 @@ TEST_F(SupervisorTest, EachFaultCostsItselfAlone) {
   }
   EXPECT_NE(results[1].note.find("signal 11"), std::string::npos) << results[1].note;
   EXPECT_EQ(name(measure(job({"good"}))[0].outcome), "ok");  // and life goes on
+}
+
+TEST_F(SupervisorTest, SamplesInTurnsGoToTheirCandidates) {
+  Job some = job({"good", "not_there", "slow", "good"});
+  some.repeats = 2, some.passes = 5;
+  const std::vector<Result> results = measure(some);
+  EXPECT_EQ(results[1].seconds.size(), 0u);
+  EXPECT_EQ(results[2].seconds.size(), 2u);  // a hopeless one is not timed again
+  EXPECT_EQ(std::max(results[0].seconds.size(), results[3].seconds.size()), 7u);
 }
 
 TEST_F(SupervisorTest, AFailingReferenceFailsItsBatchOnly) {

@@ -47,6 +47,31 @@ TEST(Fuse, OneAnchorEach) {
             "MatMul+Mul+Add | Softmax | MatMul");
 }
 
+// A depthwise convolution of `rows` rows, an elementwise node and a 1x1 convolution to `columns` channels.
+std::string separable(i64 rows, i64 columns, std::string_view output = "%e") {
+  return fmt::format(R"(graph {{
+    input %x: f32[1,{0},64,32]
+    const %w: f32[32,1,3,3] = hash:1
+    const %b: f32[32] = hash:2
+    const %v: f32[{1},32,1,1] = hash:3
+    %c: f32[1,{0},64,32] = Conv(%x, %w, %b) {{dilations=[1,1], group=32, kernel_shape=[3,3], layout="NHWC",
+                           pads=[1,1,1,1], strides=[1,1]}}
+    %d: f32[1,{0},64,32] = Relu(%c)
+    %p: f32[1,{0},64,{1}] = Conv(%d, %v) {{dilations=[1,1], group=1, kernel_shape=[1,1], layout="NHWC",
+                           pads=[0,0,0,0], strides=[1,1]}}
+    %e: f32[1,{0},64,{1}] = Relu(%p)
+    output {2} }})",
+                     rows, columns, output);
+}
+
+TEST(Fuse, SeparableConvolutionsOfLargeImages) {
+  EXPECT_EQ(groups_of(separable(64, 4)), "Conv+Relu+Conv+Relu");
+  EXPECT_EQ(groups_of(separable(63, 4)), "Conv+Relu | Conv+Relu") << "few pixels";
+  EXPECT_EQ(groups_of(separable(64, 65)), "Conv+Relu | Conv+Relu") << "many columns";
+  EXPECT_EQ(groups_of(separable(64, 4, "%d\n output %e")), "Conv+Relu | Conv+Relu") << "others want the pixels";
+  expect_kernels(separable(64, 4));
+}
+
 TEST(Fuse, ProloguesWhereElementsAreReadOnce) {
   EXPECT_EQ(groups_of(R"(graph {
     input %x: f32[4,5]

@@ -20,6 +20,8 @@ struct Builder {
   Target target;
   bool pack = true;               // constants may be packed
   bool reduction_blocks = false;  // long reductions are made in blocks
+  bool separable = false;         // depthwise convolutions are made in row blocks of the product that reads them,
+  bool separated = false;         // and one was
   bool parts = false;             // long reductions to few outputs are made in parts
   bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
   bool only_searched = false;     // a rule leaves it to the search whether its sketch is any good
@@ -48,8 +50,17 @@ void rule_inline(Builder& b);
 // computed.
 void rule_map(Builder& b, const std::string& block, bool parallel);
 // --- tile.cc: a reduction with a spatial axis to vectorise: register tile, cache tiles, packing, epilogue. False: not
-// of that kind.
-bool rule_tile(Builder& b, const std::string& block);
+// of that kind. `feeder`: a stage with a schedule, whose part for each block of rows is made before that.
+bool rule_tile(Builder& b, const std::string& block, const std::string& feeder = "");
+// --- separable.cc: a depthwise convolution and the product that reads it. False: not of that kind.
+bool rule_separable(Builder& b, const std::string& block);
+// Blocks of the image's rows that the feeder makes at once: how many rows, an index into these, pixels in a row.
+struct FedRows {
+  std::vector<i64> sizes;
+  int preferred = 0;
+  i64 pixels = 1;
+};
+FedRows fed_rows(const Builder& b, const std::string& feeder, const std::string& product);
 // --- winograd.cc: a 3x3 convolution in tiles of b.winograd outputs. False: not of that kind.
 bool rule_winograd(Builder& b, const std::string& block);
 // A strided operand that is used many times is copied first, the column axis innermost. Whether one was.

@@ -4,7 +4,8 @@
 // the register tile, where the results are written back with bias, activation and so on applied. The reduction is
 // computed at the tile with its accumulators in registers. A reduction that writes the result itself gets a copying
 // epilogue (cache_write). Constants are packed in the order in which the tile reads them. Producers that are no
-// reductions (padding) are computed before, or at a cache block or row.
+// reductions (padding) are computed before, or at a cache block or row. What makes the rows of a separable convolution
+// (separable.cc) is computed at each block of rows, outside all columns.
 #include <algorithm>
 
 #include "schedule/rules/rules.h"
@@ -25,6 +26,7 @@ struct Tile {
   std::string row, outer_row, column;  // the host's loops; "" if none
   std::string blocked;                 // the host's loop that is cut into cache blocks
   std::string by_channels;             // the producer to make for a block of columns at a time (channels.cc)
+  std::string feeder;                  // the stage that makes the rows of each cache block (separable.cc)
   RegisterTile preferred;
   bool in_blocks = false;  // the reduction is made in blocks, each for all rows of a column tile
 };
@@ -149,6 +151,15 @@ void choose_blocks(Builder& b, Tile& t) {
   b.choice(t.block + " cache columns", sizes, steps, settled ? 0 : static_cast<int>(sizes.size()) - 1, settled);
 }
 
+// Blocks of rows, each of which the feeder makes at once. The rest of the rule sees only the rows inside.
+void choose_fed_rows(Builder& b, Tile& t) {
+  const FedRows rows = fed_rows(b, t.feeder, t.block);
+  std::vector<std::vector<Step>> steps;
+  for (const i64 size : rows.sizes) steps.push_back({split_step(t.host.block, t.row, {size * rows.pixels})});
+  b.choice(t.block + " fed rows", rows.sizes, steps, rows.preferred, true);
+  t.row += ".1";
+}
+
 std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
   std::vector<std::string> order;
   for (const auto& group : groups) order.insert(order.end(), group.begin(), group.end());
@@ -184,6 +195,9 @@ std::vector<Order> loop_orders(const Tile& t, const Stage& host) {
   const std::string c0 = t.column + ".0.0", c1 = t.column + ".0.1";
   const size_t most = outer.size() + 2;
   if (t.row.empty()) return {{in_order({outer, {c0, c1}}), most}, {in_order({{c0, c1}, outer}), most}};
+  if (!t.feeder.empty())
+    return {{in_order({outer, {c0, c1}, row_in}), outer.size(), true},
+            {in_order({outer, row_in, {c0, c1}}), outer.size()}};
   return {{in_order({outer, block_out, {c0, c1}, block_in, row_in}), most, true},
           {in_order({{c0}, outer, block_out, {c1}, block_in, row_in}), most, true},
           {in_order({{c0, c1}, outer, block_out, block_in, row_in}), most, outer.empty()},
@@ -376,9 +390,10 @@ void place_producers(Builder& b, const Tile& t) {
 
 }  // namespace
 
-bool rule_tile(Builder& b, const std::string& block) {
+bool rule_tile(Builder& b, const std::string& block, const std::string& feeder) {
   Tile t;
   t.block = block;
+  t.feeder = feeder;
   t.axes = tile_axes(b, b.stage(block));
   if (t.axes.column < 0) return false;
   t.lanes = b.target.lanes(element_bytes(b.state, b.stage(block)));
@@ -396,11 +411,18 @@ bool rule_tile(Builder& b, const std::string& block) {
   t.row = host_loop(t, t.axes.row);
   t.outer_row = host_loop(t, t.axes.outer_row);
   t.by_channels = channel_producer(b, stage, t.axes);
-  t.two_rows = t.axes.outer_row >= 0 && axis_of(stage, t.axes.row).extent <= 10;
+  const std::string fed_loop = t.row + ".0";
+  if (!feeder.empty()) choose_fed_rows(b, t);
+  t.two_rows = feeder.empty() && t.axes.outer_row >= 0 && axis_of(stage, t.axes.row).extent <= 10;
   choose_register_tile(b, t);
-  t.blocked = t.two_rows ? t.outer_row + ".0" : !t.outer_row.empty() ? t.outer_row : !t.row.empty() ? t.row + ".0" : "";
+  if (feeder.empty())
+    t.blocked = t.two_rows             ? t.outer_row + ".0"
+                : !t.outer_row.empty() ? t.outer_row
+                : !t.row.empty()       ? t.row + ".0"
+                                       : "";
   choose_blocks(b, t);
   choose_order(b, t);
+  if (!feeder.empty()) b.fixed({step_of(StepKind::compute_at, feeder, {t.host.block, fed_loop})});
   choose_reduction_unroll(b, t);
   place_producers(b, t);
   choose_prefetch(b, block, t.preferred.rows * t.preferred.rows2,
