@@ -158,20 +158,24 @@ void choose_copy_of_columns(Builder& b, const Attention& a, const Step& copy) {
   std::vector<i64> options{0};
   std::vector<std::vector<Step>> alternatives{{}};
   int best = 0;
-  const auto add = [&](i64 option, Step step, bool preferred) {
-    if (!legal(b.state, step)) return;
+  const auto add = [&](i64 option, std::vector<Step> steps, bool preferred) {
+    if (!std::all_of(steps.begin(), steps.end(), [&](const Step& step) { return legal(b.state, step); })) return;
     if (preferred) best = static_cast<int>(options.size());
     options.push_back(option);
-    alternatives.push_back({std::move(step)});
+    alternatives.push_back(std::move(steps));
   };
-  if (b.target.cores > 1) add(1, mark_step(block, b.stage(block).loops[0].name, "parallel"), true);
+  if (b.target.cores > 1) {
+    std::vector<Step> marks;  // of the two outermost loops: heads alone may be too few
+    for (size_t l = 0; l < 2; l++) marks.push_back(mark_step(block, b.stage(block).loops[l].name, "parallel"));
+    add(1, std::move(marks), true);
+  }
   i64 heads = 1;
   for (const std::string& loop : a.heads) {
     const Stage& host = b.stage(a.host);
     heads *= axis_of(host, host.loops[static_cast<size_t>(find_loop(host, loop))].axis).extent;
   }
   if (!a.heads.empty())
-    add(2, step_of(StepKind::compute_at, block, {a.host, a.heads.back()}),
+    add(2, {step_of(StepKind::compute_at, block, {a.host, a.heads.back()})},
         heads >= 4 * b.target.cores || b.target.cores == 1);
   b.choice(block + " place", options, alternatives, best);
 }
