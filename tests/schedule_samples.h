@@ -129,6 +129,43 @@ inline Func softmax_like(i64 rows, i64 columns) {
   return f.take();
 }
 
+// Attention as it is lowered: scores, perhaps scaled and masked; distances to the largest in place of exp; their sum;
+// the product with v. The division is a product, so that numbers stay exact.
+struct AttentionShape {
+  i64 heads = 2, rows = 20, columns = 24, depth = 5, out = 16;
+  bool masked = false;
+  bool by_rows = true;  // k is read along its rows
+};
+inline Func attention(const AttentionShape& a) {
+  FuncBuilder f("attention");
+  const Shape scores{a.heads, a.rows, a.columns}, rows{a.heads, a.rows}, result{a.heads, a.rows, a.out};
+  const int q = f.input("q", DType::f32, {a.heads, a.rows, a.depth}),
+            v = f.input("v", DType::f32, {a.columns, a.heads, a.out});
+  const int k = a.by_rows ? f.input("k", DType::f32, {a.heads, a.columns, a.depth})
+                          : f.input("k", DType::f32, {a.heads, a.depth, a.columns});
+  const int mask = a.masked ? f.input("mask", DType::f32, {a.columns}) : -1, y = f.output("y", DType::f32, result);
+  const int p = f.temp("p", DType::f32, scores), e = f.temp("e", DType::f32, scores),
+            w = f.temp("w", DType::f32, result);
+  const int top = f.temp("top", DType::f32, rows), sum = f.temp("sum", DType::f32, rows);
+  f.reduce("qk", scores, {a.depth}, p, StoreOp::add, const_float(0), [&](const Vars& s, const Vars& r) {
+    return f.load(q, {s[0], s[1], r[0]}) * (a.by_rows ? f.load(k, {s[0], s[2], r[0]}) : f.load(k, {s[0], r[0], s[2]}));
+  });
+  int x = p;
+  if (a.masked) {
+    x = f.temp("x", DType::f32, scores);
+    f.block("mask", scores, x, [&](const Vars& s) { return f.load(p, s) * const_float(0.5) + f.load(mask, {s[2]}); });
+  }
+  f.reduce("top", rows, {a.columns}, top, StoreOp::max, identity(StoreOp::max, DType::f32),
+           [&](const Vars& s, const Vars& r) { return f.load(x, {s[0], s[1], r[0]}); });
+  f.block("exp", scores, e, [&](const Vars& s) { return f.load(x, s) - f.load(top, {s[0], s[1]}); });
+  f.reduce("sum", rows, {a.columns}, sum, StoreOp::add, const_float(0),
+           [&](const Vars& s, const Vars& r) { return f.load(e, {s[0], s[1], r[0]}); });
+  f.reduce("ev", result, {a.columns}, w, StoreOp::add, const_float(0),
+           [&](const Vars& s, const Vars& r) { return f.load(e, {s[0], s[1], r[0]}) * f.load(v, {r[0], s[0], s[2]}); });
+  f.block("div", result, y, [&](const Vars& s) { return f.load(w, s) * f.load(sum, {s[0], s[1]}); });
+  return f.take();
+}
+
 inline Func pool(const ConvShape& s, StoreOp op) {
   const i64 oh = (s.height - s.kernel) / s.stride + 1, ow = (s.width - s.kernel) / s.stride + 1;
   FuncBuilder f("pool");

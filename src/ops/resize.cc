@@ -29,12 +29,18 @@ struct Ratio {
 Ratio ratio_of(double scale, i64 in, i64 out) {
   if (!(scale > 0) || !std::isfinite(scale)) fail("scale {} is not positive", scale);
   double exact = static_cast<double>(out), got = scale * static_cast<double>(in);
-  if (std::abs(got - exact) <= 1e-6 * exact) return {out, in};
-  i64 q = 1;
-  while (q < (i64{1} << 24) && scale != std::floor(scale)) scale *= 2, q *= 2;
-  i64 p = std::max(i64{1}, i64{std::llround(scale)});
-  i64 common = std::gcd(p, q);
-  return {p / common, q / common};
+  double p = exact;
+  i64 q = in;
+  if (std::abs(got - exact) > 1e-6 * exact) {
+    p = scale, q = 1;
+    while (q < (i64{1} << 24) && p != std::floor(p)) p *= 2, q *= 2;
+    p = std::max(1.0, std::round(p));
+  }
+  constexpr double kMost = 1e17;  // positions are sums of a few such numbers
+  if (p * static_cast<double>(in) > kMost || static_cast<double>(q) * static_cast<double>(out) > kMost)
+    fail("scale {} does not fit an axis of {} that becomes one of {}", scale, in, out);
+  i64 common = std::gcd(static_cast<i64>(p), q);
+  return {static_cast<i64>(p) / common, q / common};
 }
 
 Position reduced(i64 a, i64 b, i64 d) {
@@ -81,6 +87,7 @@ Resize read_resize(const Node& node, const Shape& in, const Shape& out) {
   if (!scales.empty() && scales.size() != in.size()) fail("{} scales for rank {}", scales.size(), in.size());
   bool antialias = node.attrs.get_int("antialias", 0) != 0 && r.kind != Resize::nearest;
   for (size_t d = 0; d < in.size(); d++) {
+    if (out[d] == 0) continue;  // no positions
     double natural = static_cast<double>(out[d]) / static_cast<double>(in[d]),
            scale = scales.empty() ? natural : scales[d];
     if (antialias && scale < 1) fail("antialias of a shrinking axis is not supported");

@@ -4,12 +4,13 @@
 // So each group has one exit, all other members are used only inside, and all reach the exit: two groups can never need
 // each other's results, and running the groups in the order of their exits is always possible.
 //
-// What fits (docs/GRAPH.md): at most one anchor a group, or the two of a separable convolution (separable.h). Behind
-// the anchor only elementwise nodes of the anchor's output shape (epilogue). Before it, or without one, elementwise and
-// movement nodes are inlined where their elements are read about once. An elementwise node that can end its producer's
-// kernel does not join its consumer's instead.
+// What fits (docs/GRAPH.md): at most one anchor a group, or the two of a separable convolution (separable.h), or all of
+// an attention (attention.h). Behind the anchor only elementwise nodes of the anchor's output shape (epilogue). Before
+// it, or without one, elementwise and movement nodes are inlined where their elements are read about once. An
+// elementwise node that can end its producer's kernel does not join its consumer's instead.
 #include <algorithm>
 
+#include "passes/attention.h"
 #include "passes/separable.h"
 #include "passes/views.h"
 
@@ -28,7 +29,8 @@ class Fuser {
         readers_(consumers(graph)),
         makers_(producers(graph)),
         is_view_(plan_views(graph).is_view),
-        is_depthwise_(depthwise_results(graph)) {
+        is_depthwise_(depthwise_results(graph)),
+        attention_(inside_attention(graph)) {
     is_output_.assign(graph.values.size(), 0);
     for (const ValueId v : graph.outputs) is_output_[at(v)] = 1;
     for (const Node& node : graph.nodes) {
@@ -73,6 +75,7 @@ class Fuser {
   std::vector<int> makers_;
   std::vector<char> is_view_, is_output_;
   std::vector<char> is_depthwise_;  // results of depthwise convolutions
+  std::vector<char> attention_;     // joins its readers whatever it is
   std::vector<FuseKind> kinds_;
   std::vector<char> hosted_;  // elementwise, and can be the epilogue of the kernel that makes one of its inputs
   std::vector<int> group_of_;
@@ -122,11 +125,13 @@ class Fuser {
       if (is_output_[at(v)] || readers_[at(v)].empty()) return -1;
       for (const int reader : readers_[at(v)]) {
         const int of_reader = group_of_[at(reader)];
-        if (of_reader < 0 || (group >= 0 && group != of_reader) || !fits(n, v, reader)) return -1;
+        if (of_reader < 0 || (group >= 0 && group != of_reader) || !(attention_[at(n)] || fits(n, v, reader)))
+          return -1;
         group = of_reader;
       }
     }
     if (group < 0 || groups_[at(group)].nodes.size() >= kMaxGroupNodes) return -1;
+    if (attention_[at(n)]) return group;
     if (kinds_[at(n)] == FuseKind::anchor && node(n).out.size() != 1) return -1;
     if (kinds_[at(n)] == FuseKind::anchor && groups_[at(group)].has_anchor && !is_depthwise_[at(n)]) return -1;
     return copies_if_inlined(n) <= kMaxCopies ? group : -1;

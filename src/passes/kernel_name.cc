@@ -68,6 +68,9 @@ std::string kernel_name(const Graph& graph, const FusedGroup& group) {
   const auto found = std::find_if(group.nodes.begin(), group.nodes.end(), is_anchor);
   const int main = found == group.nodes.end() ? group.nodes[0] : *found;
   std::string before, after;
+  const auto is_product = [&](int n) { return graph.nodes[static_cast<size_t>(n)].op == "MatMul"; };
+  if (std::count_if(group.nodes.begin(), group.nodes.end(), is_product) == 2)
+    return "attention " + size_text(graph, graph.nodes[static_cast<size_t>(main)]);
   for (const int n : group.nodes) {
     const std::string op = lower_case(graph.nodes[static_cast<size_t>(n)].op);
     if (n < main) before += op + " + ";

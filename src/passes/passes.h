@@ -21,6 +21,7 @@ Graph fold_batch_norm(
 Graph recognize(const Graph&);  // LayerNorm, Gelu, HardSwish, SiLU as exporters write them -> one node
 Graph decompose(const Graph&);  // composites that have no lowering of their own -> simpler ops
 Graph lay_out(const Graph&);    // convolution networks to channels-last; transposes cancelled or fused
+Graph spell_out_attention(const Graph&);  // a Softmax between products -> its parts, which the fusion makes one kernel
 
 struct Pass {
   std::string_view name;

@@ -1,8 +1,9 @@
 // The ordered list of passes, and the wrapper that names, times, checks and can switch off each.
 //
 // Order: constants and equal nodes first, so that patterns show; recognition before decomposition, so that a composite
-// becomes one node before its parts are spread; layout last, when only the ops that will be kernels are left. What a
-// pass leaves behind (constants to fold, dead nodes) the same cleaning passes take away after it.
+// becomes one node before its parts are spread; layout late, when only the ops that will be kernels are left, and
+// attention at the end, for the fusion that comes next. What a pass leaves behind (constants to fold, dead nodes) the
+// same cleaning passes take away after it.
 #include <chrono>
 #include <cstring>
 
@@ -28,6 +29,7 @@ constexpr Pass kPasses[] = {
     {"fold_constants", fold_constants},
     {"simplify_algebra", simplify_algebra},
     {"merge_equal", merge_equal},
+    {"spell_out_attention", spell_out_attention},
     {"drop_dead", drop_dead},
 };
 

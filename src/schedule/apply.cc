@@ -14,7 +14,7 @@ struct Row {
   StepKind kind;
   Reason (*run)(State&, const Step&);
 };
-constexpr std::array<Row, 12> kSteps = {{
+constexpr std::array<Row, 14> kSteps = {{
     {StepKind::split, step_split},
     {StepKind::reorder, step_reorder},
     {StepKind::mark, step_mark},
@@ -27,6 +27,8 @@ constexpr std::array<Row, 12> kSteps = {{
     {StepKind::rfactor, step_rfactor},
     {StepKind::winograd, step_winograd},
     {StepKind::prefetch, step_prefetch},
+    {StepKind::parts, step_parts},
+    {StepKind::cache_access, step_cache_access},
 }};
 }  // namespace
 

@@ -74,7 +74,11 @@ int place_buffer(Emitter& e, const Stage& stage, const std::vector<i64>& shape) 
     return buffer;
   }
   loop::Buffer buffer = e.state.buffers[static_cast<size_t>(stage.store.buffer)];
-  if (!variants.empty()) buffer.name += fmt::format(".{}", variants.size());
+  const std::string name = buffer.name;
+  const auto taken = [&](const loop::Buffer& other) { return other.name == buffer.name; };
+  for (size_t n = variants.size();
+       n > 0 && (std::ranges::any_of(e.state.buffers, taken) || std::ranges::any_of(e.out.buffers, taken)); n++)
+    buffer.name = fmt::format("{}.{}", name, n);
   buffer.scope = stage.scope;
   buffer.shape = shape;
   e.out.buffers.push_back(std::move(buffer));

@@ -17,6 +17,8 @@ struct Variant {
   bool separable = false;
   bool reduction_blocks = false;
   Role role = Role::usual;
+  bool parts = false;
+  bool copy_rows = false;
 };
 // In this order: a later algorithm must be clearly better to become the default. Tiles of 4x4 outputs have 2.25 times
 // the weights of tiles of 2x2, and round more.
@@ -26,11 +28,14 @@ constexpr Variant kVariants[] = {{"separable", true, 0, true},
                                  {"winograd 4", true, 4},
                                  {"winograd 6", true, 6, false, false, Role::searched},
                                  {"tile, reduction in blocks", true, 0, false, true, Role::searched},
+                                 {"tile, sums in parts", true, 0, false, false, Role::usual, true},
+                                 {"tile, rows copied", true, 0, false, false, Role::searched, false, true},
                                  {"tile, nothing packed", false, 0, false, false, Role::fallback}};
 
-void schedule_reduction(Builder& b, const std::string& block) {
-  if (b.winograd > 0 && rule_winograd(b, block)) return;
-  if (b.separable && rule_separable(b, block)) return;
+void schedule_reduction(Builder& b, const std::string& whole) {
+  if (b.winograd > 0 && rule_winograd(b, whole)) return;
+  if (b.separable && rule_separable(b, whole)) return;
+  const std::string block = b.parts ? cut_reduction(b, whole) : whole;
   TileAxes axes = tile_axes(b, b.stage(block));
   if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
   const bool awkward = axes.column < 0 || axes.gathers;
@@ -46,7 +51,10 @@ Builder run_rules(const Task& task, const Variant& variant) {
   b.winograd = variant.winograd;
   b.separable = variant.separable;
   b.reduction_blocks = variant.reduction_blocks;
+  b.parts = variant.parts;
+  b.copy_rows = variant.copy_rows;
   rule_inline(b);
+  rule_attention(b);
   for (size_t i = 0; i < b.state.stages.size();
        i++) {  // steps insert stages around the present one; done tells which are finished
     const Stage& stage = b.state.stages[i];
@@ -87,7 +95,9 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&
              resolve(other.sketch, {0, other.choices}) == resolve(b.sketch, {0, b.preferred});
     });
-    if (!known) all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled), variant.role});
+    if (!known)
+      all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled),
+                     b.only_searched ? Role::searched : variant.role});
   }
   all.push_back({{"plain", {}, {}}, {}, {}, Role::fallback});
   return all;

@@ -141,7 +141,8 @@ double distance(const std::vector<Step>& steps, const Trace& trace) {
 std::vector<std::pair<StepKind, std::string>> structure(const Trace& trace) {
   std::vector<std::pair<StepKind, std::string>> parts;
   for (const Step& step : trace) {
-    if (step.kind == StepKind::split || step.kind == StepKind::cache_write || step.kind == StepKind::rfactor)
+    if (step.kind == StepKind::split || step.kind == StepKind::cache_write || step.kind == StepKind::rfactor ||
+        step.kind == StepKind::parts || step.kind == StepKind::cache_access)
       parts.push_back({step.kind, step.block});
   }
   std::sort(parts.begin(), parts.end());

@@ -18,6 +18,8 @@ Reason step_pack(State& state, const Step& step);
 Reason step_rfactor(State& state, const Step& step);
 Reason step_winograd(State& state, const Step& step);
 Reason step_prefetch(State& state, const Step& step);
+Reason step_parts(State& state, const Step& step);
+Reason step_cache_access(State& state, const Step& step);
 
 Reason run_step(State& state, const Step& step);  // the one of step.kind
 

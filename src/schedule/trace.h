@@ -14,10 +14,14 @@
 //   cache_write conv            conv now writes a new buffer; new block conv.out copies it to the old one
 //   cache_read conv x [1,0]     conv now reads a copy of buffer x, made by new block conv.x; the ints are the order of
 //                               the copy's dimensions
+//   cache_access conv x k m     conv now reads what it reads of x from a copy with one dimension for each axis of conv
+//                               that the read uses, in this order, made by new block conv.x
 //   pack conv w [0:16,1:1,0:1]  constant w is re-laid as loop.h Pack (axis:scale for each new dimension)
 //   prefetch conv w [0,8192]    lines of constant w are asked for before they are read: what the reduction reads that
 //                               many bytes later; 0: the part that comes after this one was used for all rows
 //   rfactor sum j.1             sum over j.1 last: new block sum.rf keeps j.1 as a spatial axis
+//   parts conv k [4]            the sum over k in 4 equal parts: new block conv.parts has the axis `part`, over which
+//                               conv then sums
 //   winograd conv [4]           a 3x3 convolution in tiles of 4x4 outputs: new blocks conv.row_in, conv.in, conv.mul
 //                               and conv.row_out (steps/winograd.cc)
 #pragma once
@@ -41,7 +45,9 @@ enum class StepKind : u8 {
   pack,
   rfactor,
   winograd,
-  prefetch
+  prefetch,
+  parts,
+  cache_access
 };
 
 struct Step {

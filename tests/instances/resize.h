@@ -21,6 +21,7 @@ inline std::vector<OpInstance> resize_instances() {
       all.push_back(resize(mode, coordinates, {1, 2, 1, 3}, {1, 1, 1.0 / 3, 0.75}, "f32[1,2,3,4]"));
       all.push_back(resize(mode, coordinates, {1, 4, 7}, {1, 1.6000000238418579, 1.5}, "f32[1,3,5]"));
       all.push_back(resize(mode, coordinates, {2, 5}, {}, "f32[4,3]"));
+      all.push_back(resize(mode, coordinates, {0, 5}, {2, 2.5}, "f32[0,2]"));
     }
   for (const char* rounding : {"floor", "ceil", "round_prefer_floor", "round_prefer_ceil"})
     for (const char* coordinates : {"half_pixel", "asymmetric", "align_corners"}) {

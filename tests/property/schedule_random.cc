@@ -22,8 +22,10 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(
         matmul(size(20), size(40), size(20), rng.below(2) == 0, rng.below(2) == 0, rng.below(2) == 0, rng.below(3)));
     all.push_back(matmul(1, size(90), size(40), true, true, true));
+    all.push_back(matmul(size(4), size(20), 512 * size(3), rng.below(2) == 0, false, rng.below(2) == 0));  // in parts
     if (i == 0) all.push_back(matmul(24 + size(6), 256 + size(20), size(5), false, false, true));  // with panels
     all.push_back(softmax_like(size(7), size(70)));
+    all.push_back(attention({size(3), 15 + size(20), 15 + size(30), size(9), 15 + size(20), i == 1, i != 2}));
     all.push_back(mean_rows(size(7), size(70)));
     all.push_back(conv_nchw(size(2), size(5), size(20), 3 + size(9), size(3), size(2)));
     all.push_back(normalise(size(5), size(70)));
@@ -44,6 +46,22 @@ TEST(Schedule, RowsThatCompeteInTheCacheAreCopiedToPanels) {
   EXPECT_EQ(copies(2048, false), 1);
   EXPECT_EQ(copies(2048, true), 0);
   EXPECT_EQ(copies(64, false), 0);
+}
+
+// By default neither scores nor what the softmax makes of them are whole in memory; one choice less, and they are.
+TEST(Schedule, ScoresOfAnAttentionAreMadeForBlocksOfRows) {
+  for (const bool by_rows : {false, true}) {
+    const Func func = attention({4, 256, 256, 32, 32, true, by_rows});
+    const Applied applied = mcc::apply(func, default_trace(make_task(func, avx2(), 1)));
+    ASSERT_TRUE(applied.func) << applied.why_not;
+    for (const Buffer& buffer : applied.func->buffers) {
+      EXPECT_NE(buffer.scope, Scope::temp) << buffer.name;
+      EXPECT_TRUE(is_param(buffer.scope) || elements(buffer.shape) < 256 * 256) << buffer.name;
+    }
+    const std::vector<Sketch> space = sketches(make_task(func, avx2(), 1));
+    const std::vector<Knob>& knobs = space[0].knobs;
+    EXPECT_TRUE(std::any_of(knobs.begin(), knobs.end(), [](const Knob& knob) { return knob.name == "exp place"; }));
+  }
 }
 
 TEST(ScheduleProperty, RandomCandidatesComputeTheSame) {
@@ -148,7 +166,7 @@ Step random_step(const schedule::State& state, Rng& rng) {
   };
   const std::vector<std::string> kinds{"parallel", "vectorize", "unroll", "serial"}, scopes{"reg", "local", "temp"};
   const std::string buffer = rng.pick(state.buffers).name;
-  switch (rng.below(10)) {
+  switch (rng.below(12)) {
     case 0: return {StepKind::inline_block, stage.block, {}, {}};
     case 1:
     case 2: return {StepKind::compute_at, stage.block, {other.block, loop_of(other)}, {}};
@@ -162,6 +180,13 @@ Step random_step(const schedule::State& state, Rng& rng) {
               {buffer},
               rng.below(2) == 0 ? std::vector<i64>{1, 0} : std::vector<i64>{0}};
     case 8: return {StepKind::rfactor, stage.block, {loop_of(stage)}, {}};
+    case 9: return {StepKind::parts, stage.block, {loop_of(stage)}, {2 + rng.below(3)}};
+    case 10: {
+      std::vector<std::string> words = shuffled();
+      words.resize(words.size() - std::min(words.size(), static_cast<size_t>(rng.below(3))));
+      words.insert(words.begin(), buffer);
+      return {StepKind::cache_access, stage.block, words, {}};
+    }
     default: return {StepKind::split, stage.block, {loop_of(stage)}, {1 + rng.below(6), 1 + rng.below(3)}};
   }
 }

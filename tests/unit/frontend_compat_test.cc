@@ -160,6 +160,12 @@ TEST(Compat, ResizeOfNothingHasNoExtent) {
   EXPECT_NE(model.error().find("an output extent is"), std::string::npos) << model.error();
 }
 
+TEST(Compat, ResizeOfNothingByScalesIsNothing) {
+  OnnxModel model = model_of(18, {"1", "1", "0", "2"});
+  model.floats("scales", {4}, {1, 1, 3, 2}).node("Resize", {"x", "", "scales"}, {"y"});
+  EXPECT_EQ(output_shape(model.import()), (Shape{1, 1, 0, 4}));
+}
+
 TEST(Compat, IfWithAKnownConditionIsInlined) {
   OnnxModel model = model_of(13, {"2"});
   model.input("c", {}, onnx::TensorProto::BOOL);

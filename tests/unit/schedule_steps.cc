@@ -12,7 +12,7 @@ TEST(Trace, TextRoundTrip) {
       "split conv m [4,12]; reorder conv m.0 n.0 k; mark conv m.0 parallel; inline pad; compute_at conv relu m.1; "
       "scope conv reg; "
       "cache_write conv; cache_read conv x [1,0]; pack conv w [0:16,1:1,0:1]; rfactor sum j.1; winograd conv [4]; "
-      "prefetch conv w [0,8192]";
+      "prefetch conv w [0,8192]; parts conv ic [4]; cache_access conv x ky kx ic oy ox";
   EXPECT_EQ(to_string(parse_trace(text)), text);
   EXPECT_THROW(parse_trace("split conv m"), Error);
   EXPECT_THROW(parse_trace("turn conv m [2]"), Error);
@@ -55,6 +55,72 @@ TEST(Steps, ConvInRegistersUnderItsEpilogue) {
           "reorder conv oy ky kx ic.0 ic.1 ox oc; mark conv ic.1 unroll; mark conv ox unroll; mark conv oc vectorize; "
           "pack conv w [0:8,2:1,3:1,1:1,0:1]; compute_at pad relu ry"),
       4);
+}
+
+TEST(Steps, SumsInPartsInsideTheirEpilogue) {
+  expect_same(matmul(5, 20, 48, true, true, true),
+              parse_trace("parts matmul i2 [4]; cache_write matmul.parts; split matmul.parts.out i1 [8]; "
+                          "compute_at matmul.parts matmul.parts.out i1.0; scope matmul.parts reg; "
+                          "reorder matmul.parts part i2 i0 i1; pack matmul.parts w [0:8,1:1,0:1]; "
+                          "mark matmul.parts i0 unroll; mark matmul.parts i1 vectorize; "
+                          "mark matmul.parts.out part parallel; mark matmul.parts.out i1.1 vectorize; "
+                          "compute_at matmul relu i0"),
+              9);
+}
+
+TEST(Steps, PartsOfEqualLengthOnly) {
+  const auto why = [](const std::string& trace) {
+    return mcc::apply(matmul(5, 20, 48, true, true, true), parse_trace(trace)).why_not;
+  };
+  EXPECT_EQ(why("parts matmul i2 [3]"), "");
+  EXPECT_EQ(why("parts matmul i2 [3]; parts matmul.parts i2 [2]"), "parts: matmul.parts is in parts already");
+  EXPECT_EQ(why("parts matmul i2 [5]"), "parts: i2 of 48 elements cannot be in 5 equal parts");
+  EXPECT_EQ(why("parts matmul i2 [1]"), "parts: i2 of 48 elements cannot be in 1 equal parts");
+  EXPECT_EQ(why("parts matmul i2 [0]"), "parts: i2 of 48 elements cannot be in 0 equal parts");
+  EXPECT_EQ(why("parts matmul i1 [2]"), "parts: i1 is no reduction loop");
+  EXPECT_EQ(why("parts matmul k [2]"), "parts: block matmul has no loop k");
+  EXPECT_EQ(why("parts relu i0 [5]"), "parts: i0 is no reduction loop");
+  EXPECT_EQ(why("split matmul i2 [4]; parts matmul i2.0 [2]"), "parts: matmul has loops that are split");
+}
+
+TEST(Steps, WindowsCopiedForEachTileOfRows) {
+  const std::string tile =
+      "split relu rx [4]; split relu rc [8]; reorder relu ry rx.0 rc.0 rx.1 rc.1; compute_at conv relu rc.0; "
+      "scope conv reg; reorder conv oy ky kx ic ox oc; mark relu rx.1 unroll; mark relu rc.1 vectorize; mark conv ox "
+      "unroll; "
+      "mark conv oc vectorize; compute_at conv.p relu rx.0; ";
+  for (const i64 stride : {1, 2}) {
+    const Func func = conv({.height = 9, .width = 10, .in = 9, .out = 20, .stride = stride});
+    expect_same(
+        func, parse_trace("inline bias; cache_access conv p oy ox ky kx ic; " + tile + "mark conv.p ic vectorize"), 1);
+    expect_same(
+        func, parse_trace("inline bias; cache_access conv p ky kx ic oy ox; " + tile + "mark conv.p ox vectorize"), 2);
+  }
+}
+
+TEST(Steps, OnlyAccessesThatAreSafeAreCopied) {
+  const auto why = [](const std::string& trace) { return mcc::apply(conv({}), parse_trace(trace)).why_not; };
+  EXPECT_EQ(why("cache_access conv p ic kx ky oy ox"), "");
+  EXPECT_EQ(why("cache_access conv p ic kx ky oy"), "cache_access: p is also read along ox");
+  EXPECT_EQ(why("cache_access conv p ic kx ky oy ox oc"), "cache_access: p is not read along oc");
+  EXPECT_EQ(why("cache_access conv p ic kx ky oy ox ox"), "cache_access: p is not read along ox");
+  EXPECT_EQ(why("cache_access conv x ic"), "cache_access: x: it is not read");
+  EXPECT_EQ(why("cache_access conv q ic"), "cache_access: there is no buffer q");
+  EXPECT_EQ(why("cache_access pad x py px pc"), "cache_access: x: some values of the axes lie outside it");
+  EXPECT_EQ(why("cache_access conv p ic kx ky oy ox; cache_access conv p.panel ic kx ky oy ox"), "");
+}
+
+TEST(Sketches, LongSumsToFewOutputsAreMadeInParts) {
+  Target two = avx2();
+  two.cores = 2;
+  const auto parts = [](const Func& func, const Target& target) {
+    const Trace trace = default_trace(make_task(func, target, 1));
+    return std::any_of(trace.begin(), trace.end(), [](const Step& s) { return s.kind == StepKind::parts; });
+  };
+  EXPECT_TRUE(parts(matmul(6, 8, 65536, false, false, false), two)) << "one register tile for two threads";
+  EXPECT_TRUE(parts(matmul(1, 8, 8192, true, false, false), avx2())) << "one chain of sums";
+  EXPECT_FALSE(parts(matmul(64, 64, 64, true, false, true), two));
+  EXPECT_FALSE(parts(matmul(6, 16, 4099, false, false, false), two)) << "a prime number has no equal parts";
 }
 
 TEST(Steps, WinogradTilesOfEachSize) {

@@ -54,8 +54,9 @@ bool should_inline(const State& state, int id) {
 }  // namespace
 
 void rule_inline(Builder& b) {
+  const std::string scores = attention_scores(b.state);  // kept: they are made once for both that read them
   for (size_t i = 0; i < b.state.stages.size(); i++) {
-    if (!should_inline(b.state, static_cast<int>(i))) continue;
+    if (b.state.stages[i].block == scores || !should_inline(b.state, static_cast<int>(i))) continue;
     const Step step = step_of(StepKind::inline_block, b.state.stages[i].block);
     if (find_stage(b.state, step.block) != static_cast<int>(i)) continue;
     if (legal(b.state, step)) b.fixed({step});

@@ -88,36 +88,6 @@ Chain find_chain(const Builder& b, int first) {
   return best;
 }
 
-// Lanes and vectors of the reduction of `block`, kept apart to the end. The partial results live in registers inside
-// the last loop.
-void lanes_of_reduction(Builder& b, const std::string& block) {
-  const Stage stage = b.stage(block);
-  const int axis = contiguous_reduction(b, stage);
-  if (axis < 0 || !stage.init) return;
-  const std::string j = axis_of(stage, axis).name, rf = block + ".rf", lane = j + ".1";
-  const i64 lanes = b.target.lanes(element_bytes(b.state, stage)), extent = axis_of(stage, axis).extent;
-  std::vector<std::string> order;
-  for (const LoopSpec& loop : stage.loops) {
-    if (loop.axis != axis) order.push_back(loop.name);
-  }
-  std::vector<i64> options;
-  std::vector<std::vector<Step>> alternatives;
-  int best = 0;
-  for (i64 vectors : {1, 2, 4, 8}) {
-    if (vectors > 1 && vectors * lanes > extent) break;
-    if (vectors <= 4) best = static_cast<int>(options.size());
-    options.push_back(vectors);
-    alternatives.push_back({split_step(block, j, {vectors, lanes}), step_of(StepKind::rfactor, block, {lane}),
-                            split_step(block, lane, {vectors, lanes})});
-  }
-  b.choice(block + " vectors", options, alternatives, best);
-  order.insert(order.end(), {j + ".0", j + ".1", j + ".2"});
-  b.fixed({step_of(StepKind::reorder, rf, order), mark_step(rf, j + ".1", "unroll"),
-           mark_step(rf, j + ".2", "vectorize"), step_of(StepKind::compute_at, rf, {block, lane + ".0"}),
-           step_of(StepKind::scope, rf, {"reg"}), mark_step(block, lane + ".1", "unroll"),
-           mark_step(block, lane + ".2", "vectorize")});
-}
-
 void mark_rows(Builder& b, const std::string& host, const std::vector<std::string>& rows,
                const std::vector<i64>& counts, double seconds) {
   if (b.target.cores <= 1 || rows.empty()) return;
@@ -151,6 +121,34 @@ void order_host(Builder& b, const Stage& host, const std::vector<int>& row_axes)
 }
 
 }  // namespace
+
+void lanes_of_reduction(Builder& b, const std::string& block) {
+  const Stage stage = b.stage(block);
+  const int axis = contiguous_reduction(b, stage);
+  if (axis < 0 || !stage.init) return;
+  const std::string j = axis_of(stage, axis).name, rf = block + ".rf", lane = j + ".1";
+  const i64 lanes = b.target.lanes(element_bytes(b.state, stage)), extent = axis_of(stage, axis).extent;
+  std::vector<std::string> order;
+  for (const LoopSpec& loop : stage.loops) {
+    if (loop.axis != axis) order.push_back(loop.name);
+  }
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  int best = 0;
+  for (i64 vectors : {1, 2, 4, 8}) {
+    if (vectors > 1 && vectors * lanes > extent) break;
+    if (vectors <= 4) best = static_cast<int>(options.size());
+    options.push_back(vectors);
+    alternatives.push_back({split_step(block, j, {vectors, lanes}), step_of(StepKind::rfactor, block, {lane}),
+                            split_step(block, lane, {vectors, lanes})});
+  }
+  b.choice(block + " vectors", options, alternatives, best);
+  order.insert(order.end(), {j + ".0", j + ".1", j + ".2"});
+  b.fixed({step_of(StepKind::reorder, rf, order), mark_step(rf, j + ".1", "unroll"),
+           mark_step(rf, j + ".2", "vectorize"), step_of(StepKind::compute_at, rf, {block, lane + ".0"}),
+           step_of(StepKind::scope, rf, {"reg"}), mark_step(block, lane + ".1", "unroll"),
+           mark_step(block, lane + ".2", "vectorize")});
+}
 
 bool rule_row(Builder& b, const std::string& block) {
   const int first = find_stage(b.state, block);

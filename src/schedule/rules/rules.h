@@ -22,6 +22,9 @@ struct Builder {
   bool reduction_blocks = false;  // long reductions are made in blocks
   bool separable = false;         // depthwise convolutions are made in row blocks of the product that reads them,
   bool separated = false;         // and one was
+  bool parts = false;             // long reductions to few outputs are made in parts
+  bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
+  bool only_searched = false;     // a rule leaves it to the search whether its sketch is any good
   i64 winograd = 0;               // outputs along an edge of Winograd's tiles; 0: direct convolutions
   std::set<std::string> done;     // blocks that have their schedule
 
@@ -90,12 +93,33 @@ Panel find_panel(const Builder& b, const Stage& stage, const TileAxes& axes);
 // Makes the copy for each iteration of the host's loop over column tiles.
 std::vector<Step> panel_steps(const Step& copy, const std::string& host, const std::string& loop, i64 vectors,
                               i64 lanes);
+// --- rows.cc
+struct RowPanel {  // an operand to copy for each tile of rows
+  std::string buffer;
+  std::vector<std::string> outer;      // axes of the reduction that it moves with: spatial ones,
+  std::string row;                     // the tile's rows,
+  std::vector<std::string> reduction;  // reduced ones; empty: there is no such operand
+};
+RowPanel find_row_panel(const Builder& b, const Stage& stage, const TileAxes& axes);
+// Makes the copy in each iteration of the host's loop: row by row, or the rows side by side.
+std::vector<Step> row_panel_steps(const RowPanel& panel, const std::string& block, const std::string& host,
+                                  const std::string& loop, i64 lanes, bool rows_first);
 // --- prefetch.cc: whether and how a large constant is fetched ahead. Its panels are walked for `tile_rows` rows at
 // once.
 void choose_prefetch(Builder& b, const std::string& block, i64 tile_rows, i64 panel_elements);
+// --- parts.cc: a long reduction to few outputs is made in parts. The block to schedule next: that of the parts, or
+// `block` itself where there are none.
+std::string cut_reduction(Builder& b, const std::string& block);
 // --- row.cc: reductions along the contiguous axis, and chains of them (softmax, normalisations) row by row. False: not
 // of that kind.
 bool rule_row(Builder& b, const std::string& block);
+// Lanes and vectors of the reduction of `block`, kept apart to the end. The partial results live in registers inside
+// the last loop.
+void lanes_of_reduction(Builder& b, const std::string& block);
+// --- attention.cc: a softmax between two products, block of rows by block of rows. False: there is none.
+bool rule_attention(Builder& b);
+// The stage that such a softmax reads; "" if there is none.
+std::string attention_scores(const State& state);
 // --- opaque.cc
 void rule_opaque(Builder& b, const std::string& block);
 

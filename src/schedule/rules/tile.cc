@@ -210,17 +210,22 @@ void choose_order(Builder& b, Tile& t) {
   const Stage host = b.stage(t.host.block), stage = b.stage(t.block);
   const std::vector<Order> orders = loop_orders(t, host);
   const Panel panel = find_panel(b, stage, t.axes);
+  const RowPanel rows = b.copy_rows ? find_row_panel(b, stage, t.axes) : RowPanel{};
   std::vector<i64> options;
   std::vector<std::vector<Step>> alternatives;
   int best = 0;
   const size_t usual = t.by_channels.empty() ? 0 : 1;
   const double seconds = stage_seconds(stage, b.target);
-  const auto add = [&](i64 code, const Order& order, size_t depth, bool with_panel) {
+  const auto add = [&](i64 code, const Order& order, size_t depth, bool with_panel, bool rows_first = false) {
     options.push_back(code);
     std::vector<Step> steps{step_of(StepKind::reorder, t.host.block, in_order({order.loops, register_tile_loops(t)}))};
     for (size_t i = 0; i < depth; i++) steps.push_back(mark_step(t.host.block, order.loops[i], "parallel"));
     steps.push_back(step_of(StepKind::compute_at, t.block, {t.host.block, order.loops.back()}));
-    if (with_panel) {
+    if (!rows.reduction.empty()) {
+      const auto copy =
+          row_panel_steps(rows, t.block, t.host.block, order.loops[order.loops.size() - 3], t.lanes, rows_first);
+      steps.insert(steps.end(), copy.begin(), copy.end());
+    } else if (with_panel) {
       const auto copy = panel_steps(*panel.copy, t.host.block, t.column + ".0.1", t.preferred.vectors, t.lanes);
       steps.insert(steps.end(), copy.begin(), copy.end());
     }
@@ -237,6 +242,13 @@ void choose_order(Builder& b, Tile& t) {
       if (depth > 0) {
         const LoopSpec& loop = host.loops[static_cast<size_t>(find_loop(host, order.loops[depth - 1]))];
         if (!axes.insert(loop.axis).second) break;
+      }
+      if (!rows.reduction.empty()) {
+        if (o + 1 != orders.size()) break;
+        if (static_cast<int>(depth) <= wanted) best = static_cast<int>(options.size());
+        add(static_cast<i64>((o + 4) * 8 + depth), order, depth, false, true);
+        add(static_cast<i64>((o + 5) * 8 + depth), order, depth, false, false);
+        continue;
       }
       if (o == usual && static_cast<int>(depth) <= wanted) best = static_cast<int>(options.size());
       if (!panel.needed) add(static_cast<i64>(o * 8 + depth), order, depth, false);

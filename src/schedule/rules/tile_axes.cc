@@ -9,13 +9,32 @@ namespace mcc::schedule {
 
 namespace {
 
-// A constant can be packed for an axis when the axis moves one dimension of it, by itself and by ones.
-bool packable_along(const State& state, const Stage& stage, const Load& load, int axis) {
+// The index of a dimension that is reduced in parts: part * length + k. The axis of k; else -1.
+int reduced_in_parts(const Stage& stage, const Lin& lin) {
+  if (lin.terms.size() != 2 || lin.c != 0) return -1;
+  for (size_t i = 0; i < 2; i++) {
+    const int axis = find_axis(stage, lin.terms[i].first), part = find_axis(stage, lin.terms[1 - i].first);
+    if (axis < 0 || part < 0 || !axis_of(stage, axis).reduction || axis_of(stage, part).reduction) continue;
+    if (lin.terms[i].second == 1 && lin.terms[1 - i].second == axis_of(stage, axis).extent) return axis;
+  }
+  return -1;
+}
+
+// A constant can be packed for an axis when the axis moves one dimension of it, by itself and by ones. Rows of a tile
+// may also be parts of a reduction: those are not packed side by side.
+bool packable_along(const State& state, const Stage& stage, const Load& load, int axis, bool row = false) {
   if (load.scope != loop::Scope::constant || has_layout(state.buffers[static_cast<size_t>(load.access.buffer)]))
     return false;
   if (readers(state, load.access.buffer).size() != 1) return false;
   for (const std::optional<Lin>& lin : load.access.index) {
-    if (!lin || lin->terms.size() > 1) return false;
+    if (!lin) return false;
+    if (reduced_in_parts(stage, *lin) >= 0) {
+      const bool moves = std::any_of(lin->terms.begin(), lin->terms.end(),
+                                     [&](const auto& term) { return find_axis(stage, term.first) == axis; });
+      if (!row && moves) return false;
+      continue;
+    }
+    if (lin->terms.size() > 1) return false;
     if (lin->terms.empty()) continue;
     const int moves = find_axis(stage, lin->terms[0].first);
     if (moves < 0 || (moves == axis && (lin->terms[0].second != 1 || lin->c != 0))) return false;
@@ -90,12 +109,13 @@ std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxe
   std::set<int> seen;
   for (const Load& load : loads_of(b.state, stage)) {
     if (!packable_along(b.state, stage, load, axes.column) || !seen.insert(load.access.buffer).second) continue;
-    if (axes.row >= 0 && !packable_along(b.state, stage, load, axes.row)) continue;
+    if (axes.row >= 0 && !packable_along(b.state, stage, load, axes.row, true)) continue;
     std::vector<i64> blocks, outside, inside;  // axis:scale pairs, in the order of the packed dimensions
     std::vector<std::pair<int, i64>> reduced;  // (axis of the stage, dimension)
     for (size_t d = 0; d < load.access.index.size(); d++) {
       const Lin& lin = *load.access.index[d];
-      const int axis = lin.terms.empty() ? -1 : find_axis(stage, lin.terms[0].first);
+      const int in_parts = reduced_in_parts(stage, lin);
+      const int axis = in_parts >= 0 ? in_parts : lin.terms.empty() ? -1 : find_axis(stage, lin.terms[0].first);
       const i64 dim = static_cast<i64>(d);
       const i64 scale = axis < 0                 ? 0
                         : axis == axes.column    ? columns

@@ -1,0 +1,104 @@
+// parts BLOCK LOOP [n]: the reduction over LOOP in n parts of equal length, all the same way, added at the end. The new
+// block BLOCK.parts, right before BLOCK, has one more axis outside of all others, `part`, also the first dimension of
+// its buffer; its LOOP runs over one part. BLOCK then reduces over `part`. Unlike what rfactor makes, a part is an axis
+// like any other: it can be run in parallel, be unrolled to independent chains of sums, or be computed at a loop.
+// Floating-point sums are reassociated, as loop.h allows.
+#include <algorithm>
+
+#include "loop/build.h"
+#include "loop/ir.h"
+#include "schedule/steps.h"
+
+namespace mcc::schedule {
+
+namespace {
+
+constexpr const char* kPart = "part";
+
+int new_var(State& state, const std::string& name) {
+  state.vars.push_back(name);
+  return static_cast<int>(state.vars.size()) - 1;
+}
+
+// The sums of the parts: `old` with its axis `split` cut.
+Stage partial_stage(State& state, const Stage& old, size_t split, i64 parts, int buffer) {
+  Stage partial = old;
+  partial.block = old.block + ".parts";
+  const int part = new_var(state, kPart);
+  const i64 length = old.axes[split].extent / parts;
+  partial.axes[split].extent = length;
+  partial.axes.push_back({kPart, part, parts, false});
+  partial.loops.insert(partial.loops.begin(),
+                       {kPart, static_cast<int>(partial.axes.size()) - 1, -1, 1, loop::LoopKind::serial});
+  const std::map<int, loop::Expr> cut{{old.axes[split].var, loop::var(part) * length + loop::var(old.axes[split].var)}};
+  partial.store = {buffer, old.store.index, loop::substitute(old.store.value, cut), old.store.op, partial.block};
+  partial.store.index.insert(partial.store.index.begin(), loop::var(part));
+  partial.init = loop::identity(old.store.op, state.buffers[static_cast<size_t>(buffer)].dtype);
+  return partial;
+}
+
+// What adds them, with variables of its own.
+Stage adding_stage(State& state, const Stage& old, i64 parts, int buffer) {
+  Stage adding = old;
+  adding.axes.clear();
+  adding.loops.clear();
+  adding.ahead.clear();
+  std::map<int, loop::Expr> rename;
+  const auto add = [&](const std::string& name, i64 extent, bool reduction) {
+    const int axis = static_cast<int>(adding.axes.size());
+    adding.axes.push_back({name, new_var(state, name), extent, reduction});
+    adding.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
+    return loop::var(adding.axes.back().var);
+  };
+  for (const Axis& axis : old.axes) {
+    if (!axis.reduction) rename[axis.var] = add(axis.name, axis.extent, false);
+  }
+  std::vector<loop::Expr> from{add(kPart, parts, true)};
+  for (loop::Expr& e : adding.store.index) {
+    e = loop::substitute(e, rename);
+    from.push_back(e);
+  }
+  if (adding.init) adding.init = loop::substitute(*adding.init, rename);
+  adding.store.value = loop::load(state.buffers[static_cast<size_t>(buffer)], buffer, std::move(from));
+  return adding;
+}
+
+}  // namespace
+
+Reason step_parts(State& state, const Step& step) {
+  if (Reason why = schedulable(state, step.block, "parts"); !why.empty()) return why;
+  const int id = find_stage(state, step.block);
+  const Stage old = state.stages[static_cast<size_t>(id)];
+  const int at = find_loop(old, step.loops.at(0));
+  if (at < 0) return fmt::format("parts: block {} has no loop {}", step.block, step.loops[0]);
+  const auto changed = [](const LoopSpec& loop) { return loop.chunk != 1 || loop.lane >= 0; };
+  if (std::any_of(old.loops.begin(), old.loops.end(), changed) || old.loops.size() != old.axes.size())
+    return fmt::format("parts: {} has loops that are split", step.block);
+  const size_t axis = static_cast<size_t>(old.loops[static_cast<size_t>(at)].axis);
+  if (!old.init || !old.axes[axis].reduction) return fmt::format("parts: {} is no reduction loop", step.loops[0]);
+  if (find_loop(old, kPart) >= 0) return fmt::format("parts: {} is in parts already", step.block);
+  if (find_stage(state, step.block + ".parts") >= 0) return fmt::format("parts: there is {}.parts already", step.block);
+  const i64 parts = step.ints.size() == 1 ? step.ints[0] : 0;
+  if (parts < 2 || old.axes[axis].extent % parts != 0)
+    return fmt::format("parts: {} of {} elements cannot be in {} equal parts", step.loops[0], old.axes[axis].extent,
+                       parts);
+  for (const Stage& other : state.stages) {
+    if (other.place == Stage::Place::at && other.at_stage == id)
+      return fmt::format("parts: {} is computed inside {}", other.block, step.block);
+  }
+  loop::Buffer buffer = state.buffers[static_cast<size_t>(old.store.buffer)];
+  if (elements(buffer.shape) > (i64{1} << 40) / parts) return fmt::format("parts: {} parts are too many", parts);
+  buffer.name += ".parts";
+  while (find_buffer(state, buffer.name) >= 0) buffer.name += "_";
+  buffer.scope = loop::Scope::temp;
+  buffer.shape.insert(buffer.shape.begin(), parts);
+  const int sums = static_cast<int>(state.buffers.size());
+  state.buffers.push_back(std::move(buffer));
+  Stage partial = partial_stage(state, old, axis, parts, sums);
+  state.stages[static_cast<size_t>(id)] = adding_stage(state, old, parts, sums);
+  partial.place = Stage::Place::root;
+  insert_stage(state, id, std::move(partial));
+  return "";
+}
+
+}  // namespace mcc::schedule
