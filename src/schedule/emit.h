@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "schedule/lin.h"
 #include "schedule/state.h"
 
 namespace mcc::schedule {

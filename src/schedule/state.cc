@@ -5,7 +5,6 @@
 
 #include "loop/build.h"
 #include "loop/ir.h"
-#include "schedule/lin.h"
 
 namespace mcc::schedule {
 
@@ -52,6 +51,16 @@ static bool loads_from(const loop::Expr& e, int buffer) {
 
 static bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+Span span_over(const State& state, const Stage& stage, const Lin& index) {
+  return span_of(index, [&](int var) {
+    if (const int axis = find_axis(stage, var); axis >= 0) return stage.axes[static_cast<size_t>(axis)].extent;
+    const auto region =
+        std::find_if(state.regions.begin(), state.regions.end(), [&](const Region& r) { return r.var == var; });
+    MCC_CHECK(region != state.regions.end());
+    return region->extent;
+  });
 }
 
 bool reads(const Stage& stage, int buffer) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "loop/loop.h"
+#include "schedule/lin.h"
 
 namespace mcc::schedule {
 
@@ -85,6 +86,7 @@ int find_axis(const Stage& stage, int var);                    // index in axes;
 int find_buffer(const State& state, const std::string& name);  // -1
 bool is_reduction(const Stage& stage);                         // has a reduction axis
 bool is_reduction_loop(const Stage& stage, const LoopSpec& loop);
+Span span_over(const State& state, const Stage& stage, const Lin& index);  // what the stage's loops make of it
 bool reads(const Stage& stage, int buffer);
 bool writes(const Stage& stage, int buffer);
 bool has_layout(const loop::Buffer& buffer);               // a constant whose order of elements a step has chosen

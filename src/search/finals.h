@@ -15,7 +15,7 @@ namespace mcc {
 struct FinalsOptions {
   int finalists = 4;                        // of a task, besides the default schedule and the leader so far
   double within = 1.1;                      // times the fastest; what is slower has no chance
-  int rounds = 3;                           // measurements of each
+  int rounds = 2;                           // measurements of each, many samples in turns each time
   double time_budget_s = 30;                // no further task after this; the heaviest come first
   const std::atomic<bool>* stop = nullptr;  // Ctrl-C
 };

@@ -243,6 +243,31 @@ TEST(Steps, CacheReadTransposesAnOperand) {
       5);
 }
 
+TEST(Steps, CacheReadCopiesOnlyWhatIsRead) {  // w is a part of a larger value: what lies beyond is not the kernel's
+  const Func func = loop::parse_func(R"(func "part"(input x: f32[4,32], input w: f32[16,96], output y: f32[4,16]) {
+    for i in 4 {
+      for j in 16 {
+        y[i, j] = 0.0 @matmul.init
+      }
+    }
+    for i_2 in 4 {
+      for j_2 in 16 {
+        for k in 32 {
+          y[i_2, j_2] += x[i_2, k]*w[j_2, k + 1] @matmul
+        }
+      }
+    }
+  })");
+  const Trace trace = parse_trace("cache_read matmul w [1,0]");
+  expect_same(func, trace, 3);
+  const Applied applied = mcc::apply(func, trace);
+  ASSERT_TRUE(applied.func) << applied.why_not;
+  const auto copy = std::find_if(applied.func->buffers.begin(), applied.func->buffers.end(),
+                                 [](const Buffer& buffer) { return buffer.name == "w.copy"; });
+  ASSERT_NE(copy, applied.func->buffers.end());
+  EXPECT_EQ(copy->shape, (Shape{33, 16}));
+}
+
 TEST(Steps, RfactorKeepsLanesApart) {
   expect_same(
       mean_rows(5, 37),

@@ -1,12 +1,13 @@
 // cache_write BLOCK: the block writes a new buffer; the new block BLOCK.out, right after it, copies that to the old
-// buffer. cache_read BLOCK BUFFER [order]: the block reads a copy of the buffer, whose dimension d is the source's
-// dimension order[d]; the new block BLOCK.BUFFER, right before it, makes the copy. Both are only useful with
-// compute_at.
+// buffer. cache_read BLOCK BUFFER [order]: the block reads a copy of the part of the buffer that it reads, whose
+// dimension d is the source's dimension order[d]; the new block BLOCK.BUFFER, right before it, makes the copy. Both are
+// only useful with compute_at.
 #include <algorithm>
 #include <map>
 
 #include "loop/build.h"
 #include "loop/ir.h"
+#include "schedule/emit.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -29,6 +30,25 @@ int add_axis(State& state, Stage& stage, const std::string& name, i64 extent) {
   stage.axes.push_back({name, static_cast<int>(state.vars.size()) - 1, extent, false});
   stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
   return stage.axes.back().var;
+}
+
+// How far the block reads along each dimension. The rest of a buffer may not be the kernel's: of a part of a larger
+// value (docs/GRAPH.md, Views) it is somebody else's memory.
+Reason find_read_shape(const State& state, const Stage& stage, int buffer, Shape& shape) {
+  const loop::Buffer& source = state.buffers[static_cast<size_t>(buffer)];
+  shape.assign(source.shape.size(), 1);
+  Reason why;
+  const auto add = [&](const loop::Expr& load) {
+    if (load.i != buffer) return;
+    for (size_t d = 0; d < shape.size(); d++) {
+      const std::optional<Lin> index = to_lin(load.args[d]);
+      if (!index) why = fmt::format("cache_read: {} is read at an index that is not affine", source.name);
+      if (index) shape[d] = std::max(shape[d], std::min(span_over(state, stage, *index).max + 1, source.shape[d]));
+    }
+  };
+  loop::for_each_load(stage.store.value, add);
+  if (stage.init) loop::for_each_load(*stage.init, add);
+  return why;
 }
 
 }  // namespace
@@ -87,13 +107,16 @@ Reason step_cache_read(State& state, const Step& step) {
     return fmt::format("cache_read: {} writes {}", step.block, source.name);
   if (!source.pack.dims.empty()) return fmt::format("cache_read: {} is packed", source.name);
 
+  Shape extents;
+  if (Reason why = find_read_shape(state, state.stages[static_cast<size_t>(id)], source_id, extents); !why.empty())
+    return why;
   Stage copy;
   copy.block = step.block + "." + source.name;
   copy.region = state.stages[static_cast<size_t>(id)].region;
   std::vector<loop::Expr> from(rank), to;
   Shape shape;
   for (i64 d : step.ints) {
-    const i64 extent = source.shape[static_cast<size_t>(d)];
+    const i64 extent = extents[static_cast<size_t>(d)];
     from[static_cast<size_t>(d)] = loop::var(add_axis(state, copy, fmt::format("d{}", d), extent));
     to.push_back(from[static_cast<size_t>(d)]);
     shape.push_back(extent);

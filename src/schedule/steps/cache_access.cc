@@ -30,15 +30,6 @@ const loop::Expr* sole_read(const loop::Expr& value, int buffer, Reason& why) {
   return found;
 }
 
-i64 extent_of(const State& state, const Stage& stage, int var) {
-  const int axis = find_axis(stage, var);
-  if (axis >= 0) return stage.axes[static_cast<size_t>(axis)].extent;
-  const auto region =
-      std::find_if(state.regions.begin(), state.regions.end(), [&](const Region& r) { return r.var == var; });
-  MCC_CHECK(region != state.regions.end());
-  return region->extent;
-}
-
 // The axes of the stage that the index uses; a reason where it is not affine over them. A read under a condition may
 // be outside the buffer where the condition does not hold: such a one is not made for all values of the axes.
 std::vector<int> axes_used(const State& state, const Stage& stage, const loop::Expr& load, Reason& why) {
@@ -50,7 +41,7 @@ std::vector<int> axes_used(const State& state, const Stage& stage, const loop::E
       why = "its index is not affine";
       break;
     }
-    const Span span = span_of(*lin, [&](int var) { return extent_of(state, stage, var); });
+    const Span span = span_over(state, stage, *lin);
     if (span.min < 0 || span.max >= shape[d]) why = "some values of the axes lie outside it";
     for (const auto& term : lin->terms) {
       const int axis = find_axis(stage, term.first);
