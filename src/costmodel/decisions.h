@@ -11,7 +11,8 @@
 
 namespace mcc {
 
-// By name: log2 of each extent of a split, the place of each loop in a reorder, 1 for any other step.
+// By name: log2 of each extent of a split and of the number of parts, the place of each loop in a reorder, 1 for any
+// other step.
 using Decisions = std::map<std::string, float>;
 Decisions decisions(const Trace& trace);
 

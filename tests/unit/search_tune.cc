@@ -225,7 +225,7 @@ TEST(Finals, WhoWasOnlyLuckyDoesNotLead) {
   Sober runner(lucky.trace);
   EXPECT_EQ(run_finals({task}, runner, log, {.within = 2}), 1);
   EXPECT_NE(log.best(task.key, device, 1)[0].trace, lucky.trace);
-  EXPECT_EQ(std::count(runner.measured.begin(), runner.measured.end(), default_trace(task)), 3);
+  EXPECT_EQ(std::count(runner.measured.begin(), runner.measured.end(), default_trace(task)), FinalsOptions{}.rounds);
   EXPECT_EQ(log.count(), 64);  // finals are no further trials
 
   simulate({task}, log, 128);
@@ -233,7 +233,7 @@ TEST(Finals, WhoWasOnlyLuckyDoesNotLead) {
   const auto fastest = std::min_element(
       all.begin(), all.end(), [](const Record& a, const Record& b) { return a.result.best() < b.result.best(); });
   EXPECT_EQ(run_finals({task}, runner, log, {.within = 2}), 1);  // those found since take part
-  EXPECT_EQ(std::count(runner.measured.begin(), runner.measured.end(), fastest->trace), 3);
+  EXPECT_EQ(std::count(runner.measured.begin(), runner.measured.end(), fastest->trace), FinalsOptions{}.rounds);
 }
 
 }  // namespace
