@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Networks, layers, start-up and tuning measured with one command; run it on an otherwise idle machine.
 #   bench/run_all.sh [--quick] OUT_DIR [PEERS_DIR]     PEERS_DIR: made by bench/setup.sh; default OUT_DIR/peers, made when missing
-#   --quick: one short pass of everything and 64 trials a network, in half an hour: whether it works here, and rough figures
+#   --quick: one short pass of everything and 64 trials a network: whether it works here, and rough figures
 # Writes OUT_DIR/NAME.txt (table), NAME.json and NAME.svg for
 #   networks   untuned, one and two threads: the zoo, and trained models if scripts/fetch_models.sh put them into OUT_DIR/trained
 #   ops        single layers, each kernel against the machine's limits
 #   start_up   time to load and run once, resident memory
 #   tuned      the networks again, after 1,000 trials each; one thread
-# and OUT_DIR/tuning.txt (trials a second, where the time went), OUT_DIR/machine.txt. Tuning takes by far the longest, an hour or two.
+# and OUT_DIR/tuning.txt (trials a second, where the time went), OUT_DIR/machine.txt. Tuning takes by far the longest.
 set -euo pipefail
 passes=3 seconds=0.7 op_seconds=0.2 trials=1000 budget=30m
 if [ "${1:-}" = --quick ]; then

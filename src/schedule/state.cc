@@ -117,6 +117,25 @@ bool writes_tiles(const Stage& stage) {
                      [](const loop::Expr& e) { return to_lin(e).value().terms.size() > 1; });
 }
 
+int new_buffer(State& state, std::string name, DType dtype, Shape shape) {
+  while (find_buffer(state, name) >= 0) name += "_";
+  loop::Buffer buffer;
+  buffer.name = std::move(name);
+  buffer.dtype = dtype;
+  buffer.shape = std::move(shape);
+  buffer.scope = loop::Scope::temp;
+  state.buffers.push_back(std::move(buffer));
+  return static_cast<int>(state.buffers.size()) - 1;
+}
+
+int add_axis(State& state, Stage& stage, const std::string& name, i64 extent, bool reduction) {
+  const int axis = static_cast<int>(stage.axes.size());
+  state.vars.push_back(name);
+  stage.axes.push_back({name, static_cast<int>(state.vars.size()) - 1, extent, reduction});
+  stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
+  return stage.axes.back().var;
+}
+
 int insert_stage(State& state, int before, Stage stage) {
   for (Stage& s : state.stages) {
     if (s.at_stage >= before) s.at_stage++;

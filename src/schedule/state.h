@@ -104,6 +104,9 @@ std::vector<StoreDim> store_dims(const Stage& stage);
 bool writes_tiles(const Stage& stage);  // some dimension is of the second kind
 
 // --- edits -----------------------------------------------------------------------------------------------------------
+int new_buffer(State& state, std::string name, DType dtype, Shape shape);  // a temp; its index. Names stay different
+// A new serial axis of the stage and the loop over it, innermost; returns its variable.
+int add_axis(State& state, Stage& stage, const std::string& name, i64 extent, bool reduction = false);
 int insert_stage(State& state, int before, Stage stage);  // returns its index; hosts of other stages are renumbered
 // May the computation of stage `from` happen just before stage `to` instead? (Hazards on the buffers it reads and
 // writes.)

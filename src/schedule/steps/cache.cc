@@ -7,30 +7,11 @@
 
 #include "loop/build.h"
 #include "loop/ir.h"
-#include "schedule/emit.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
 
 namespace {
-
-int new_buffer(State& state, const std::string& name, DType dtype, Shape shape) {
-  loop::Buffer buffer;
-  buffer.name = name;
-  while (find_buffer(state, buffer.name) >= 0) buffer.name += "_";
-  buffer.dtype = dtype;
-  buffer.shape = std::move(shape);
-  state.buffers.push_back(std::move(buffer));
-  return static_cast<int>(state.buffers.size()) - 1;
-}
-
-int add_axis(State& state, Stage& stage, const std::string& name, i64 extent) {
-  const int axis = static_cast<int>(stage.axes.size());
-  state.vars.push_back(name);
-  stage.axes.push_back({name, static_cast<int>(state.vars.size()) - 1, extent, false});
-  stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
-  return stage.axes.back().var;
-}
 
 // How far the block reads along each dimension. The rest of a buffer may not be the kernel's: of a part of a larger
 // value (docs/GRAPH.md, Views) it is somebody else's memory.

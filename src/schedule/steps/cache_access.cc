@@ -9,7 +9,6 @@
 
 #include "loop/build.h"
 #include "loop/ir.h"
-#include "schedule/emit.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -73,8 +72,7 @@ Reason step_cache_access(State& state, const Step& step) {
   Stage copy;
   copy.block = step.block + "." + from.name;
   copy.region = stage.region;
-  loop::Buffer panel{from.name + ".panel", from.dtype, {}, loop::Scope::temp, {}};
-  while (find_buffer(state, panel.name) >= 0) panel.name += "_";
+  Shape shape;
   std::map<int, loop::Expr> rename;
   std::vector<loop::Expr> at, to;
   i64 size = 1;
@@ -83,13 +81,10 @@ Reason step_cache_access(State& state, const Step& step) {
                                    [&](int a) { return stage.axes[static_cast<size_t>(a)].name == step.loops[w]; });
     if (axis == used.end()) return fmt::format("cache_access: {} is not read along {}", from.name, step.loops[w]);
     const Axis& moved = stage.axes[static_cast<size_t>(*axis)];
-    state.vars.push_back(moved.name);
-    copy.axes.push_back({moved.name, static_cast<int>(state.vars.size()) - 1, moved.extent, false});
-    copy.loops.push_back({moved.name, static_cast<int>(copy.axes.size()) - 1, -1, 1, loop::LoopKind::serial});
-    to.push_back(loop::var(copy.axes.back().var));
+    to.push_back(loop::var(add_axis(state, copy, moved.name, moved.extent)));
     at.push_back(loop::var(moved.var));
     rename[moved.var] = to.back();
-    panel.shape.push_back(moved.extent);
+    shape.push_back(moved.extent);
     size *= std::max<i64>(1, moved.extent);
     if (size > kMostElements) return "cache_access: too many elements";
     used.erase(axis);
@@ -97,10 +92,9 @@ Reason step_cache_access(State& state, const Step& step) {
   if (!used.empty())
     return fmt::format("cache_access: {} is also read along {}", from.name,
                        stage.axes[static_cast<size_t>(used[0])].name);
-  const int target = static_cast<int>(state.buffers.size());
+  const int target = new_buffer(state, from.name + ".panel", from.dtype, std::move(shape));
   copy.store = {target, std::move(to), loop::substitute(*read, rename), loop::StoreOp::assign, copy.block};
-  const loop::Expr instead = loop::load(panel, target, std::move(at));
-  state.buffers.push_back(std::move(panel));
+  const loop::Expr instead = loop::load(state.buffers.back(), target, std::move(at));
   stage.store.value =
       loop::map_loads(stage.store.value, [&](const loop::Expr& load) { return load.i == source ? instead : load; });
   insert_stage(state, id, std::move(copy));

@@ -15,16 +15,12 @@ namespace {
 
 constexpr const char* kPart = "part";
 
-int new_var(State& state, const std::string& name) {
-  state.vars.push_back(name);
-  return static_cast<int>(state.vars.size()) - 1;
-}
-
 // The sums of the parts: `old` with its axis `split` cut.
 Stage partial_stage(State& state, const Stage& old, size_t split, i64 parts, int buffer) {
   Stage partial = old;
   partial.block = old.block + ".parts";
-  const int part = new_var(state, kPart);
+  state.vars.emplace_back(kPart);
+  const int part = static_cast<int>(state.vars.size()) - 1;
   const i64 length = old.axes[split].extent / parts;
   partial.axes[split].extent = length;
   partial.axes.push_back({kPart, part, parts, false});
@@ -44,16 +40,10 @@ Stage adding_stage(State& state, const Stage& old, i64 parts, int buffer) {
   adding.loops.clear();
   adding.ahead.clear();
   std::map<int, loop::Expr> rename;
-  const auto add = [&](const std::string& name, i64 extent, bool reduction) {
-    const int axis = static_cast<int>(adding.axes.size());
-    adding.axes.push_back({name, new_var(state, name), extent, reduction});
-    adding.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
-    return loop::var(adding.axes.back().var);
-  };
   for (const Axis& axis : old.axes) {
-    if (!axis.reduction) rename[axis.var] = add(axis.name, axis.extent, false);
+    if (!axis.reduction) rename[axis.var] = loop::var(add_axis(state, adding, axis.name, axis.extent));
   }
-  std::vector<loop::Expr> from{add(kPart, parts, true)};
+  std::vector<loop::Expr> from{loop::var(add_axis(state, adding, kPart, parts, true))};
   for (loop::Expr& e : adding.store.index) {
     e = loop::substitute(e, rename);
     from.push_back(e);
@@ -86,14 +76,11 @@ Reason step_parts(State& state, const Step& step) {
     if (other.place == Stage::Place::at && other.at_stage == id)
       return fmt::format("parts: {} is computed inside {}", other.block, step.block);
   }
-  loop::Buffer buffer = state.buffers[static_cast<size_t>(old.store.buffer)];
-  if (elements(buffer.shape) > (i64{1} << 40) / parts) return fmt::format("parts: {} parts are too many", parts);
-  buffer.name += ".parts";
-  while (find_buffer(state, buffer.name) >= 0) buffer.name += "_";
-  buffer.scope = loop::Scope::temp;
-  buffer.shape.insert(buffer.shape.begin(), parts);
-  const int sums = static_cast<int>(state.buffers.size());
-  state.buffers.push_back(std::move(buffer));
+  const loop::Buffer whole = state.buffers[static_cast<size_t>(old.store.buffer)];
+  if (elements(whole.shape) > (i64{1} << 40) / parts) return fmt::format("parts: {} parts are too many", parts);
+  Shape shape = whole.shape;
+  shape.insert(shape.begin(), parts);
+  const int sums = new_buffer(state, whole.name + ".parts", whole.dtype, std::move(shape));
   Stage partial = partial_stage(state, old, axis, parts, sums);
   state.stages[static_cast<size_t>(id)] = adding_stage(state, old, parts, sums);
   partial.place = Stage::Place::root;
