@@ -6,6 +6,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "codegen/codegen.h"
+#include "loop/ir.h"
 #include "schedule/space.h"
 
 namespace mcc {
@@ -24,8 +25,9 @@ Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
   try {
     const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func) return compiled.failure = {Outcome::illegal, {}, applied.why_not}, compiled;
-    if (const std::string why = check_scheduled(*applied.func, task.target); !why.empty())
-      return compiled.failure = {Outcome::illegal, {}, why}, compiled;
+    std::string why = loop::verify(*applied.func);
+    if (why.empty()) why = check_scheduled(*applied.func, task.target);
+    if (!why.empty()) return compiled.failure = {Outcome::illegal, {}, std::move(why)}, compiled;
     compiled.job = candidate_job(*applied.func, symbol, task.target.cores);
     const KernelSource source{&*applied.func, std::move(symbol)};
     compiled.object = compile_object({&source, 1}, task.target);
