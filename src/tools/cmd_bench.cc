@@ -22,8 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 constexpr double kLimitS = 3600;
-constexpr int kNoSuchOp = 3;                                            // a peer's exit status
-constexpr std::string_view kModelOptions[] = {"shape", "dim", "bind"};  // ModelArgs, as the settings file has them
+constexpr int kNoSuchOp = 3;  // a peer's exit status
+// ModelArgs, as the settings file has them.
+constexpr std::string_view kModelOptions[] = {"shape", "dim", "bind"};
 
 struct BenchArgs {
   std::vector<std::string> models, peers_wanted, threads{"1"};
@@ -53,20 +54,22 @@ Json run_for_json(const std::vector<std::string>& command) {
 
 std::vector<std::string> mcc_command(const std::string& command) { return {self_path().string(), command}; }
 
+void check_settings(const std::string& where, const Json& own) {
+  if (!own.is_object()) fail("{}: want an object, like {{shape: [..], bind: [..]}}", where);
+  for (const auto& [option, values] : own.items()) {
+    if (option == "tolerance") continue;  // for programs that compare outputs
+    if (std::find(std::begin(kModelOptions), std::end(kModelOptions), option) == std::end(kModelOptions))
+      fail("{}: there is no '{}'; known are {} and tolerance", where, option, join(kModelOptions, ", "));
+    if (!values.is_array() || !std::all_of(values.begin(), values.end(), [](const Json& v) { return v.is_string(); }))
+      fail("{}: {}: want a list of texts", where, option);
+  }
+}
+
 Json read_settings(const std::string& file) {
   if (file.empty()) return Json::object();
   Json settings = Json::parse(read_file(file), nullptr, false);
   if (!settings.is_object()) fail("--settings={}: want a JSON object {{NAME: {{shape: [..], bind: [..]}}}}", file);
-  for (const auto& [name, own] : settings.items()) {
-    if (!own.is_object()) fail("--settings={}: '{}' wants an object, like {{shape: [..], bind: [..]}}", file, name);
-    for (const auto& [option, values] : own.items()) {
-      if (option == "tolerance") continue;  // for programs that compare outputs
-      if (std::find(std::begin(kModelOptions), std::end(kModelOptions), option) == std::end(kModelOptions))
-        fail("--settings={}: '{}' has '{}'; known are {} and tolerance", file, name, option, join(kModelOptions, ", "));
-      if (!values.is_array() || !std::all_of(values.begin(), values.end(), [](const Json& v) { return v.is_string(); }))
-        fail("--settings={}: {} of '{}' wants a list of texts", file, option, name);
-    }
-  }
+  for (const auto& [name, own] : settings.items()) check_settings(fmt::format("--settings={}: '{}'", file, name), own);
   return settings;
 }
 
