@@ -30,7 +30,7 @@ double floor_seconds(const Task& task) {
 
 double arithmetic(const NestStore& n) { return n.adds + n.muls + 2 * n.fmas + n.divs + n.specials + n.selects; }
 
-// Product of the extents of the loops of one kind, and of those inside or outside of the straight-line body.
+// Product of the extents of the loops of one kind.
 double extent_product(const NestStore& nest, loop::LoopKind kind) {
   double product = 1;
   for (const NestLoop& l : nest.loops) {

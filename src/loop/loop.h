@@ -26,8 +26,8 @@
 // Algorithm form. Op lowerings write each block as a perfect nest of serial loops around one Store, blocks in order. A
 // reduction block accumulates; its loops that do not occur in the store's index are its reduction axes; it
 // is preceded by a block named "<block>.init" that assigns the start value over the spatial axes. Schedules
-// (src/schedule) act on Funcs in this form. A nest that fits it not (a scan, a scatter) is legal and is left as it is.
-// A Loop whose body holds several nests (a recurrence over time) is a region: its nests are blocks of their own.
+// (src/schedule) act on Funcs in this form. A nest that does not fit it (a scan, a scatter) is legal and is left as it
+// is. A Loop whose body holds several nests (a recurrence over time) is a region: its nests are blocks of their own.
 #pragma once
 #include <string>
 #include <variant>
@@ -168,7 +168,7 @@ inline bool If::operator==(const If&) const = default;
 enum class Scope : u8 { input, constant, output, temp, local, reg };
 
 // How a packed constant is laid out from its source, a row-major tensor of shape `source`. Dimension d of the
-// packed buffer runs over `dims[d].axis` of the source in blocks: value = (index / stride_block) part. Precisely, the
+// packed buffer runs over `dims[d].axis` of the source in steps of `scale`: the
 // element at packed index p is source element s with s[a] = sum over the d with dims[d].axis == a of p[d] *
 // dims[d].scale; elements whose s lies outside the source are zero. Example: W[OC, IC] with 16-blocks of OC,
 // [OC/16][IC][16]: dims = {{0,16},{1,1},{0,1}}.

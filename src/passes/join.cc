@@ -5,6 +5,7 @@
 #include <set>
 #include <unordered_map>
 
+#include "base/text.h"
 #include "loop/build.h"
 #include "loop/ir.h"
 #include "passes/rewrite.h"
@@ -30,12 +31,6 @@ std::string unique(Names& taken, const std::string& name, std::string_view separ
     taken[name] = number;
     return next;
   }
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 // Scales of quantised nodes stay parameters: they differ in every layer, and equal programs are tuned once.

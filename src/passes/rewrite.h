@@ -58,7 +58,8 @@ Graph rewrite_each(const Graph& graph, const Rule& rule) {
   Rewriter rw(graph);
   for (const Node& old : graph.nodes) {
     Node node = rw.visit(old);
-    if (old.out.empty() || old.out[0] == kNone || !rule(rw, static_cast<const Node&>(node), old)) rw.keep(std::move(node));
+    if (old.out.empty() || old.out[0] == kNone || !rule(rw, static_cast<const Node&>(node), old))
+      rw.keep(std::move(node));
   }
   return rw.finish();
 }
