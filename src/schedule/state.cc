@@ -66,7 +66,7 @@ bool reads(const Stage& stage, int buffer) {
 static bool loads_in_branch(const loop::Expr& e, int buffer) {
   for (size_t a = 0; a < e.args.size(); a++) {
     const bool branch = e.op == loop::ExprOp::select && a > 0;
-    if (branch ? loads_from(e.args[a], buffer) : loads_in_branch(e.args[a], buffer)) return true;
+    if (branch ? loop::loads_buffer(e.args[a], buffer) : loads_in_branch(e.args[a], buffer)) return true;
   }
   return false;
 }
