@@ -2,7 +2,7 @@
 // work, and laying out packed constants.
 #include <cstring>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 #include "loop/winograd.h"
 

@@ -23,9 +23,14 @@ Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
   Compiled compiled;
   try {
     const Applied applied = mcc::apply(task.func, trace);
-    if (!applied.func) return compiled.failure = {Outcome::illegal, {}, applied.why_not}, compiled;
-    if (const std::string why = check_scheduled(*applied.func, task.target); !why.empty())
-      return compiled.failure = {Outcome::illegal, {}, why}, compiled;
+    if (!applied.func) {
+      compiled.failure = {Outcome::illegal, {}, applied.why_not};
+      return compiled;
+    }
+    if (const std::string why = check_scheduled(*applied.func, task.target); !why.empty()) {
+      compiled.failure = {Outcome::illegal, {}, why};
+      return compiled;
+    }
     compiled.job = candidate_job(*applied.func, symbol, task.target.cores);
     const KernelSource source{&*applied.func, std::move(symbol)};
     compiled.object = compile_object({&source, 1}, task.target);
@@ -52,7 +57,7 @@ CandidateJob candidate_job(const loop::Func& func, std::string symbol, int threa
   CandidateJob job;
   job.symbol = std::move(symbol);
   job.scratch_bytes = scratch_bytes(func, threads);
-  for (const int id : loop::params(func)) job.params.push_back(func.buffers[static_cast<size_t>(id)]);
+  for (const int id : loop::params(func)) job.params.push_back(func.buffer(id));
   return job;
 }
 

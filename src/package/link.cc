@@ -121,7 +121,8 @@ void link_shared(const Files& objects, const Files& runtime, const Target& targe
                                       "--version-script=" + (scratch / "exports.map").string(),
                                       "-o",
                                       out.string()};
-  if (is_worth_huge_pages(objects)) for (std::string& option : huge_page_options()) command.push_back(std::move(option));
+  if (is_worth_huge_pages(objects))
+    for (std::string& option : huge_page_options()) command.push_back(std::move(option));
   run_tool(command, inputs);
 }
 

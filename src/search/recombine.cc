@@ -39,7 +39,11 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   if (as_found != result.traces && Clock::now() < end) {
     const double now = seconds(as_found);
     result.tried++;
-    if (now < incumbent) incumbent = now, result.traces = as_found, result.kept++;
+    if (now < incumbent) {
+      incumbent = now;
+      result.traces = as_found;
+      result.kept++;
+    }
   }
   for (const auto& [time, i] : by_time) {
     for (size_t k = 0; k < top[i].size() && Clock::now() < end; k++) {
