@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """What each part of the search is worth: six workloads, tuned with one part more each time; the best latency after 64, 300
 (and, with --trials=1000, 1,000) measurements, relative to the best that any of the runs found.
 

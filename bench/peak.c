@@ -18,6 +18,11 @@ enum { LANES = 4 };
 #else
 #error "no vector multiply-add known for this machine"
 #endif
+#if defined(__x86_64__)
+#define WRITTEN "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11"
+#else
+#define WRITTEN "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11"
+#endif
 
 static double now(void) {
   struct timespec t;
@@ -33,12 +38,9 @@ static int by_value(const void* a, const void* b) {
 static void fma_burst(long n) {
   for (long i = 0; i < n; i++)
     __asm__ volatile(FMA(0) FMA(1) FMA(2) FMA(3) FMA(4) FMA(5) FMA(6) FMA(7) FMA(8) FMA(9) FMA(10) FMA(11)
-#if defined(__x86_64__)
-                     ::: "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10",
-                     "xmm11");
-#else
-                     ::: "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7", "v8", "v9", "v10", "v11");
-#endif
+                     : /* no output */
+                     : /* no input */
+                     : WRITTEN);
 }
 
 int main(void) {

@@ -21,8 +21,8 @@ out=$(cd "$1" && pwd)
 peers=${2:-$out/peers}
 bin=$here/../build/bin
 [ -d "$peers" ] || bash "$here/setup.sh" "$peers"
-[ -d "$out/zoo" ] || python3 "$here/../scripts/make_zoo.py" "$out/zoo"
-[ -d "$out/zoo_ops" ] || python3 "$here/../scripts/make_zoo.py" --ops "$out/zoo_ops"
+[ -d "$out/zoo" ] || /usr/bin/python3 "$here/../scripts/make_zoo.py" "$out/zoo"
+[ -d "$out/zoo_ops" ] || /usr/bin/python3 "$here/../scripts/make_zoo.py" --ops "$out/zoo_ops"
 { grep -m1 'model name' /proc/cpuinfo; nproc; "$peers/peak"; "$peers/dispatch"; } >"$out/machine.txt"
 
 status=0

@@ -9,10 +9,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 folder=$(cd "$1" && pwd)
 
-for package in libdnnl-dev libopenblas-dev; do
-  dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed ||
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$package"
-done
+"$here/../scripts/setup.sh" --bench
 if [ $# -ge 2 ]; then
   ln -sfn "$(cd "$2" && pwd)/node_modules" "$folder/node_modules"
 else

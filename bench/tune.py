@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Tunes models one after the other, each into a log of its own, for mcc-bench --log=LOGS.
 
   bench/tune.py LOGS MODEL.onnx... [--trials=1000] [--time-budget=30m] [--threads=1] [--settings=FILE] [--bin=DIR]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Write the standard network topologies as ONNX files, with seeded random weights.
 
     make_zoo.py OUT_DIR                  the networks (all but the large ones)

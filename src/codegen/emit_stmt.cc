@@ -4,6 +4,7 @@
 
 #include "codegen/emitter.h"
 #include "loop/build.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 
 namespace mcc::codegen {
@@ -24,13 +25,8 @@ constexpr i64 kBlockParts = 4;
 
 i64 computed_bytes(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16 ? 4 : size_of(dtype); }
 
-bool mentions(const Expr& expr, int var) {
-  return (expr.op == ExprOp::var && expr.i == var) ||
-         std::ranges::any_of(expr.args, [&](const Expr& arg) { return mentions(arg, var); });
-}
-
 void widen_for_loads(const Expr& expr, int var, i64& bytes) {
-  if (expr.op == ExprOp::load && mentions(expr, var)) bytes = std::max(bytes, computed_bytes(expr.dtype));
+  if (expr.op == ExprOp::load && loop::uses_var(expr, var)) bytes = std::max(bytes, computed_bytes(expr.dtype));
   for (const Expr& arg : expr.args) widen_for_loads(arg, var, bytes);
 }
 
@@ -48,11 +44,6 @@ void widest_element(const loop::Func& func, const std::vector<Stmt>& body, int v
       widen_for_loads(s->value, var, bytes);
     }
   }
-}
-
-bool loads(const Expr& expr, int buffer) {
-  return (expr.op == ExprOp::load && expr.i == buffer) ||
-         std::ranges::any_of(expr.args, [&](const Expr& arg) { return loads(arg, buffer); });
 }
 
 bool is_idempotent(StoreOp op) {
@@ -167,10 +158,11 @@ const Loop* Emitter::lane_reduction(const Loop& l) const {
   }
   if (inner->body.size() != 1 || inner->extent > kMaxParts * native_lanes(*inner)) return nullptr;
   const loop::Store* s = std::get_if<loop::Store>(&inner->body[0].node);
-  if (!s || s->op == StoreOp::assign || loads(s->value, s->buffer)) return nullptr;
+  if (!s || s->op == StoreOp::assign || loop::loads_buffer(s->value, s->buffer)) return nullptr;
   if (layout_.buffers[at(s->buffer)].lane_pitch > 1) return nullptr;
   for (const Expr& index : s->index) {
-    if (has_load(index) || std::ranges::any_of(vars, [&](int var) { return mentions(index, var); })) return nullptr;
+    if (has_load(index) || std::ranges::any_of(vars, [&](int var) { return loop::uses_var(index, var); }))
+      return nullptr;
   }
   return inner;
 }

@@ -29,10 +29,11 @@ struct Uses {
   std::vector<const Loop*> loops;  // common prefix of the loops around all uses
 };
 
-bool mentions(const Expr& expr, int var) {
+// Whether lanes, which differ in var, may have different values.
+bool may_differ(const Expr& expr, int var) {
   if (expr.op == ExprOp::load || (expr.op == ExprOp::var && expr.i == var)) return true;
   for (const Expr& arg : expr.args) {
-    if (mentions(arg, var)) return true;
+    if (may_differ(arg, var)) return true;
   }
   return false;
 }
@@ -42,7 +43,7 @@ bool may_diverge(const std::vector<Stmt>& body, int var) {
   for (const Stmt& stmt : body) {
     if (const Loop* l = std::get_if<Loop>(&stmt.node); l && may_diverge(l->body, var)) return true;
     if (const loop::If* branch = std::get_if<loop::If>(&stmt.node)) {
-      if (mentions(branch->condition, var) || may_diverge(branch->then_body, var) ||
+      if (may_differ(branch->condition, var) || may_diverge(branch->then_body, var) ||
           may_diverge(branch->else_body, var))
         return true;
     }

@@ -48,12 +48,11 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Target& target, const Co
   llvm::TargetOptions machine_options;
   machine_options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
   machine_options.FunctionSections = true;
-  if (llvm::Triple(target.triple).isRISCV64()) machine_options.MCOptions.ABIName = "lp64d";
+  machine_options.MCOptions.ABIName = target.abi;
   const llvm::CodeGenOptLevel level =
       options.opt_level <= 1 ? llvm::CodeGenOptLevel::Less : llvm::CodeGenOptLevel::Default;
   std::unique_ptr<llvm::TargetMachine> machine(llvm_target->createTargetMachine(
-      target.triple, target.cpu, target.features, machine_options,
-      options.position_independent ? llvm::Reloc::PIC_ : llvm::Reloc::Static, std::nullopt, level));
+      target.triple, target.cpu, target.features, machine_options, llvm::Reloc::PIC_, std::nullopt, level));
   if (!machine) throw JobError(fmt::format("target {}: LLVM has no code generator for {}", target.name, target.triple));
   return machine;
 }

@@ -1,6 +1,6 @@
 // Unary functions. For float, exp, log, tanh, erf and sigmoid are polynomials written straight into the IR, the same
-// for scalars and vectors; f16 and bf16 go through them too. Largest errors found by the sweep in codegen_math_test.cc,
-// in units of the last place of the float result:
+// for scalars and vectors; f16 and bf16 go through them too. Largest errors found by the sweep in
+// tests/unit/codegen_math.cc, in units of the last place of the float result:
 //   exp 1.0 (also for subnormal results)   log 0.8   tanh 4.3   erf 4.6 (absolute 1e-40 near 0)   sigmoid 2.0 (absolute
 //   1e-37)
 // All are right at infinities, zeros (the sign of zero is kept where the function is odd) and NaN. The rest, and all of

@@ -11,8 +11,8 @@
 
 namespace mcc {
 
-// Numbers that describe a scheduled Func of a task. Each has a name and a sentence in features.cc; the version
-// changes when any does.
+// Numbers that describe a scheduled Func of a task. Each has a name in features.cc; the version changes when
+// any of them does.
 constexpr int kFeatureVersion = 3;
 std::vector<float> features(const Task& task, const loop::Func& scheduled);
 std::span<const std::string_view> feature_names();

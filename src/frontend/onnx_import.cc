@@ -117,14 +117,7 @@ Graph import_model(onnx::ModelProto& model, const fs::path& folder, const Import
   return std::move(builder.graph);
 }
 
-// Names come from the file and may hold anything; a message is one line of sensible length.
-std::string one_line(std::string text) {
-  constexpr size_t kMaxLength = 1000;
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  if (text.size() > kMaxLength) text = text.substr(0, kMaxLength) + "...";
-  return text;
-}
+constexpr size_t kMaxMessage = 1000;  // bytes; names come from the file and may hold anything
 
 // Errors in a model name the file, once.
 Graph import_named(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options,
@@ -132,7 +125,7 @@ Graph import_named(onnx::ModelProto& model, const fs::path& folder, const Import
   try {
     return import_model(model, folder, options, nullptr);
   } catch (const Error& error) {
-    fail("{}: {}", what, one_line(error.what()));
+    fail("{}: {}", what, one_line(error.what(), kMaxMessage));
   } catch (const std::bad_alloc&) {
     fail("{}: the model needs more memory than there is", what);
   } catch (const std::length_error&) {
@@ -174,7 +167,8 @@ Survey survey_onnx(const fs::path& file, const ImportOptions& options) {
   }
   for (Refusal& refusal : survey.refusals)
     for (std::string* text : {&refusal.op, &refusal.node, &refusal.reason})
-      *text = frontend::valid_utf8(one_line(std::move(*text)));  // in this order: one_line may cut a character
+      *text =
+          frontend::valid_utf8(one_line(std::move(*text), kMaxMessage));  // in this order: a cut may split a character
   make_names_text(survey);
   return survey;
 }

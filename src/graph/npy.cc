@@ -65,13 +65,6 @@ u64 little_endian(std::string_view bytes) {
   return value;
 }
 
-std::string lower_case(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
-}
-
 }  // namespace
 
 Tensor read_npy(const std::filesystem::path& file) { return parse_npy(read_file(file), file.string()); }

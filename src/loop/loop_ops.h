@@ -87,6 +87,7 @@ void for_each_store(const Func& func,
 void for_each_load(const Expr& expr, const std::function<void(const Expr& load)>& visit);
 Expr map_loads(const Expr& expr, const std::function<Expr(const Expr& load)>& change);
 bool uses_var(const Expr& expr, int var);
+bool loads_buffer(const Expr& expr, int buffer);
 // Float adds, multiplies, ... of one run (and those of integers narrower than i64): a multiply-add counts two, a
 // transcendental one.
 i64 flops(const Func& func);

@@ -1,5 +1,6 @@
 // Going over a loop program without changing what it means: visiting stores and loads, substituting variables, counting
 // work, and laying out packed constants.
+#include <algorithm>
 #include <cstring>
 
 #include "loop/loop_ops.h"
@@ -61,6 +62,11 @@ bool uses_var(const Expr& expr, int var) {
     if (uses_var(arg, var)) return true;
   }
   return false;
+}
+
+bool loads_buffer(const Expr& expr, int buffer) {
+  if (expr.op == ExprOp::load && expr.i == buffer) return true;
+  return std::any_of(expr.args.begin(), expr.args.end(), [&](const Expr& arg) { return loads_buffer(arg, buffer); });
 }
 
 namespace {

@@ -1,7 +1,6 @@
 #include "measure/builder.h"
 
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "base/file.h"
 #include "base/process.h"
@@ -62,13 +61,10 @@ CandidateJob candidate_job(const loop::Func& func, std::string symbol, int threa
 }
 
 Built build(const Task& task, std::span<const Trace> traces, const std::filesystem::path& folder,
-            std::string& reference_object, int threads) {
+            std::string& reference_object) {
   std::vector<Compiled> compiled(traces.size());
-  tbb::task_arena arena(threads);
-  arena.execute([&] {
-    tbb::parallel_for(size_t{0}, traces.size(),
-                      [&](size_t i) { compiled[i] = compile_one(task, traces[i], fmt::format("candidate_{}", i)); });
-  });
+  tbb::parallel_for(size_t{0}, traces.size(),
+                    [&](size_t i) { compiled[i] = compile_one(task, traces[i], fmt::format("candidate_{}", i)); });
   Built built;
   built.reference = candidate_job(task.func, "reference", task.target.cores);
   if (reference_object.empty()) {

@@ -1,4 +1,5 @@
-// Traces -> one shared object: apply and check each, compile all in parallel, link once. Nothing is timed here.
+// Traces -> one shared object: apply and check each, compile all in parallel (on all cores of this machine), link once.
+// Nothing is timed here.
 #pragma once
 #include <filesystem>
 #include <optional>
@@ -18,7 +19,7 @@ struct Built {
 // Writes into `folder`, which must outlive the use of the library. `reference_object` caches the compiled reference of
 // the task (in/out).
 Built build(const Task& task, std::span<const Trace> traces, const std::filesystem::path& folder,
-            std::string& reference_object, int threads);
+            std::string& reference_object);
 
 // The parameters of a candidate, and its scratch memory.
 CandidateJob candidate_job(const loop::Func& func, std::string symbol, int threads);

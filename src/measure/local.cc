@@ -56,7 +56,7 @@ std::vector<Result> LocalRunner::run(const Task& task, std::span<const Trace> tr
   const Deadline start(0);
   const std::filesystem::path folder = folder_.path() / fmt::format("{}", batches_++);
   std::filesystem::create_directory(folder);
-  const Built built = build(task, traces, folder, reference_object_, options_.build_threads);
+  const Built built = build(task, traces, folder, reference_object_);
   const double build_s = start.elapsed();
   time.build += build_s;
   std::vector<Result> results = built.failures;

@@ -21,8 +21,7 @@ struct MeasureOptions {
   double stop_factor = 3;   // a candidate's first run slower than this times the best known ends its measurement early
   double timeout_s = 10;    // for one candidate, all its runs
   double tolerance = 1e-4;  // relative to the largest reference value (f32); exact for integers
-  int build_threads = 2;
-  u64 seed = 1;  // of the input data
+  u64 seed = 1;             // of the input data
 };
 
 // Where a runner's time went, in seconds.

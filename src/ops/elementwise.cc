@@ -1,6 +1,7 @@
 // Elementwise operators: type rules, lowering to one block, and evaluation, driven by the rows of unary.cc and
 // binary.cc.
 #include "ops/elementwise.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <map>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/text.h"
 #include "ops/gather.h"
 
 namespace mcc::ops {

@@ -60,12 +60,6 @@ Expr safe_index(Expr index, i64 n) {
   return loop::max(loop::min(from_start, loop::const_int(n - 1)), loop::const_int(0));
 }
 
-std::string lower_case(std::string_view text) {
-  std::string low(text);
-  for (char& c : low) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return low;
-}
-
 i64 flat_index(const Shape& shape, const Index& index) {
   MCC_CHECK(shape.size() == index.size());
   i64 flat = 0;

@@ -37,7 +37,6 @@ std::vector<int> add_inputs(FuncBuilder& b, Types in, const std::vector<std::str
 std::vector<int> add_outputs(FuncBuilder& b, Types out, const std::vector<std::string>& names = {"y"});
 // An element of an index tensor as a safe index into an axis of n: negative ones count from the end, all are clamped.
 Expr safe_index(Expr index, i64 n);
-std::string lower_case(std::string_view text);
 
 // --- references -----------------------------------------------------------------------------------------------------
 // Calls visit(index, flat) for each index of the shape in row-major order.

@@ -1,6 +1,7 @@
 // The movement family: type rules, lowering to one block that is one load, and evaluation of the rows of
 // movement_rows.cc; together with the operators of movement_join.cc.
 #include "ops/movement.h"
+#include "base/text.h"
 
 namespace mcc {
 

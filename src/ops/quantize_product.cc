@@ -4,6 +4,7 @@
 // exactly, and the QLinear forms scale the sum back: y = saturate(round_even(sum * (scale_a * scale_b / scale_y)) +
 // zero_y). Zero points and scales are one for the tensor, or one for each row of A, each column of B, each output
 // channel of W.
+#include "base/text.h"
 #include "ops/conv.h"
 #include "ops/matmul.h"
 #include "ops/quantize.h"

@@ -7,6 +7,7 @@
 // integers is the truncated quotient of their i64 sum. ReduceLogSumExp subtracts the maximum first, so that it never
 // overflows. ArgMax, ArgMin and CumSum are in reduce_arg.cc.
 #include "ops/reduce.h"
+#include "base/text.h"
 
 #include <algorithm>
 #include <cmath>

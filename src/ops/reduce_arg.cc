@@ -3,6 +3,7 @@
 // The position of an extreme is found in two reductions: the extreme itself, then the first (smallest) or last
 // (largest) position that holds it. NaN counts as the extreme, as in numpy. CumSum is a scan: its nest reads the
 // element it stored just before, so its innermost loop stays serial.
+#include "base/text.h"
 #include "ops/reduce.h"
 
 namespace mcc::ops {

@@ -16,12 +16,6 @@ namespace {
 
 using loop::Expr, loop::Store;
 
-bool loads_buffer(const Expr& expr, int buffer) {
-  bool found = false;
-  loop::for_each_load(expr, [&](const Expr& load) { found |= load.i == buffer; });
-  return found;
-}
-
 std::vector<Expr> simplified(std::vector<Expr> index) {
   for (Expr& e : index) e = loop::simplify(e);
   return index;
@@ -29,9 +23,9 @@ std::vector<Expr> simplified(std::vector<Expr> index) {
 
 // Conditions 2 (without the counting) and 3 for one store.
 bool store_allows(const Store& store, int x, int y, const std::string& block) {
-  if (std::any_of(store.index.begin(), store.index.end(), [&](const Expr& e) { return loads_buffer(e, x); }))
+  if (std::any_of(store.index.begin(), store.index.end(), [&](const Expr& e) { return loop::loads_buffer(e, x); }))
     return false;
-  if (store.buffer != y) return !loads_buffer(store.value, x);
+  if (store.buffer != y) return !loop::loads_buffer(store.value, x);
   if (store.block != block || store.op != loop::StoreOp::assign) return false;
   const std::vector<Expr> stored_to = simplified(store.index);
   bool same = true;
@@ -45,7 +39,7 @@ bool condition_loads(const std::vector<loop::Stmt>& body, int x) {
     if (const auto* inner = std::get_if<loop::Loop>(&stmt.node)) {
       if (condition_loads(inner->body, x)) return true;
     } else if (const auto* branch = std::get_if<loop::If>(&stmt.node)) {
-      if (loads_buffer(branch->condition, x) || condition_loads(branch->then_body, x) ||
+      if (loop::loads_buffer(branch->condition, x) || condition_loads(branch->then_body, x) ||
           condition_loads(branch->else_body, x))
         return true;
     }

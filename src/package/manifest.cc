@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/hash.h"
+#include "base/version.h"
 #include "codegen/codegen.h"
 #include "graph/print.h"
 #include "loop/loop_ops.h"
@@ -103,7 +104,7 @@ std::string manifest_json(const Contents& c, const ManifestFacts& facts) {
   Json files = Json::object();
   for (const auto& [file, hash] : facts.file_hashes) files[file] = hash;
   const Json manifest = {{"manifest_version", kManifestVersion},
-                         {"mcc", "0.1.0"},
+                         {"mcc", kVersion},
                          {"abi", MCC_ABI_VERSION},
                          {"model", c.name},
                          {"emit", c.options.emit},

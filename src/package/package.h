@@ -1,5 +1,4 @@
-// Best traces + memory plan + packed weights + runtime -> the artifact folder (see the product page in
-// docs/ARTIFACT.md).
+// Best traces + memory plan + packed weights + runtime -> the artifact folder (docs/ARTIFACT.md).
 #pragma once
 #include <filesystem>
 #include <functional>

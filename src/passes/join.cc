@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "base/text.h"
 #include "loop/build.h"
 #include "loop/loop_ops.h"
 #include "passes/rewrite.h"
@@ -22,12 +23,6 @@ std::string unique(std::set<std::string>& taken, const std::string& name, std::s
   std::string result = name;
   for (int i = 2; !taken.insert(result).second; i++) result = fmt::format("{}{}{}", name, separator, i);
   return result;
-}
-
-std::string lower_case(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
 }
 
 // Scales of quantised nodes stay parameters: they differ in every layer, and equal programs are tuned once.

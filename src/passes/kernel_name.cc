@@ -8,12 +8,6 @@
 namespace mcc {
 namespace {
 
-std::string lower_case(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-  return text;
-}
-
 const Shape& shape_of(const Graph& graph, ValueId v) { return graph.value(v).type.shape; }
 
 // "56x56x64": the shape of an activation without its batch when that is one, channels last whatever its layout.

@@ -4,9 +4,9 @@
 // becomes one node before its parts are spread; layout late, when only the ops that will be kernels are left, and
 // attention at the end, for the fusion that comes next. What a pass leaves behind (constants to fold, dead nodes) the
 // same cleaning passes take away after it.
-#include <chrono>
 #include <cstring>
 
+#include "base/deadline.h"
 #include "graph/print.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -97,9 +97,9 @@ Graph run_passes(const Graph& graph, const PassOptions& options) {
   Graph now = graph;
   for (const Pass& pass : kPasses) {
     if (options.disabled.contains(pass.name)) continue;
-    const auto start = std::chrono::steady_clock::now();
+    const Deadline start(0);
     Graph next = pass.run(now);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const double seconds = start.elapsed();
     check(next, pass.name);
     const bool changed = !same_graph(now, next);
     now = std::move(next);

@@ -4,8 +4,7 @@
 
 namespace mcc {
 
-// Inputs of one Concat at most: each is a stage of its kernel. Joins of joins cost no copies, they are written in
-// place.
+// Inputs of one Concat at most: each is a stage of its kernel. Joins of joins are written in place, without copies.
 constexpr size_t kMaxJoined = 256;
 
 // Replaces the node by x if that has the node's type.

@@ -15,8 +15,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 7> kOutcomes = {"ok",      "illegal",      "build_error", "crash",
-                                                       "timeout", "wrong_result", "device_lost"};
+constexpr std::array<std::string_view, 6> kOutcomes = {"ok",    "illegal", "build_error",
+                                                       "crash", "timeout", "wrong_result"};
 
 template <typename T>
 T field(const Json& json, const char* key) {

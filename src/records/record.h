@@ -13,13 +13,13 @@
 
 namespace mcc {
 
-enum class Outcome : u8 { ok, illegal, build_error, crash, timeout, wrong_result, device_lost };
+enum class Outcome : u8 { ok, illegal, build_error, crash, timeout, wrong_result };
 std::string_view name(Outcome outcome);
 std::optional<Outcome> outcome_from_name(std::string_view name);
 
 struct Result {
   Outcome outcome = Outcome::ok;
-  std::vector<double> seconds;  // one for each repeat: time of one run
+  std::vector<double> seconds;  // one for each sample: time of one run
   std::string note;             // why not, for people; empty when ok
   // What counts: the minimum, since other work on a machine only ever adds. Infinity when there are none.
   double best() const;
@@ -29,7 +29,7 @@ constexpr int kRecordVersion = 1;
 
 struct Record {
   int version = kRecordVersion;
-  std::string id;    // hash of task, trace, device, seed and number within the run: the same for the same work
+  std::string id;    // hash of task, device, trace, model and seed: the same for the same work
   std::string task;  // Task::key
   std::string task_name;
   std::string device;  // device_key of the target

@@ -2,7 +2,11 @@
 // Reductions come first, because they claim their epilogues and the producers that only they read.
 #include "schedule/sketches.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
+#include <array>
+#include <atomic>
 
 #include "schedule/rules/rules.h"
 
@@ -64,16 +68,25 @@ Builder run_rules(const Task& task, const Variant& variant) {
   return b;
 }
 
+// The first failure of each variant in this process: its others are mostly the same one.
+void warn_once(const Variant& variant, const std::string& why) {
+  static std::array<std::atomic_flag, std::size(kVariants)> warned;
+  if (!warned[static_cast<size_t>(&variant - kVariants)].test_and_set()) spdlog::warn("{}", why);
+}
+
 }  // namespace
 
-std::vector<PreferredSketch> preferred_sketches(const Task& task) {
+std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<std::string>* failures) {
   std::vector<PreferredSketch> all;
   for (const Variant& variant : kVariants) {
     if (task.strict && variant.winograd > 0) continue;
     Builder b;
     try {
       b = run_rules(task, variant);
-    } catch (const InternalError&) {  // a rule wrote an illegal step: a mistake, but no reason to end a run
+    } catch (const InternalError& error) {
+      const std::string why = fmt::format("{}: no schedule '{}': {}", task.name, variant.name, error.what());
+      warn_once(variant, why);
+      if (failures) failures->push_back(why);
       continue;
     }
     if (variant.separable && !b.separated) continue;

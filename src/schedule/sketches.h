@@ -16,6 +16,8 @@ struct PreferredSketch {
   std::vector<bool> settled;  // knobs whose choice is not for the analytic model to change
   Role role = Role::usual;
 };
-std::vector<PreferredSketch> preferred_sketches(const Task& task);  // best expected first; the last one has no steps
+// Best expected first; the last one has no steps. Rules that write an illegal step are a mistake of ours, but no reason
+// to end a run: their sketch is left out, with one warning for each kind of sketch, and `failures` tells why.
+std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<std::string>* failures = nullptr);
 
 }  // namespace mcc::schedule

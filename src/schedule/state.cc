@@ -44,11 +44,6 @@ bool is_reduction_loop(const Stage& stage, const LoopSpec& loop) {
   return stage.axes[at(loop.lane >= 0 ? loop.lane : loop.axis)].reduction;
 }
 
-static bool loads_from(const loop::Expr& e, int buffer) {
-  if (e.op == loop::ExprOp::load && e.i == buffer) return true;
-  return std::any_of(e.args.begin(), e.args.end(), [&](const loop::Expr& arg) { return loads_from(arg, buffer); });
-}
-
 static bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
@@ -65,7 +60,7 @@ loop::Range span_over(const State& state, const Stage& stage, const Affine& inde
 
 bool reads(const Stage& stage, int buffer) {
   if (stage.opaque) return contains(stage.opaque_reads, buffer);
-  return loads_from(stage.store.value, buffer) || (stage.init && loads_from(*stage.init, buffer));
+  return loop::loads_buffer(stage.store.value, buffer) || (stage.init && loop::loads_buffer(*stage.init, buffer));
 }
 
 bool writes(const Stage& stage, int buffer) {

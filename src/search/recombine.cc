@@ -1,7 +1,7 @@
 #include "search/recombine.h"
+#include "base/deadline.h"
 
 #include <algorithm>
-#include <chrono>
 
 namespace mcc {
 namespace {
@@ -32,11 +32,9 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   std::stable_sort(by_time.begin(), by_time.end());
   if (by_time.size() > static_cast<size_t>(options.tasks)) by_time.resize(static_cast<size_t>(options.tasks));
   if (by_time.empty()) return result;
-  using Clock = std::chrono::steady_clock;
-  const auto end =
-      Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.time_budget_s));
+  const Deadline deadline(std::max(options.time_budget_s, 1e-3));  // 0 would be no limit
   double incumbent = seconds(result.traces);
-  if (as_found != result.traces && Clock::now() < end) {
+  if (as_found != result.traces && deadline.left() > 0) {
     const double now = seconds(as_found);
     result.tried++;
     if (now < incumbent) {
@@ -46,7 +44,7 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
     }
   }
   for (const auto& [time, i] : by_time) {
-    for (size_t k = 0; k < top[i].size() && Clock::now() < end; k++) {
+    for (size_t k = 0; k < top[i].size() && deadline.left() > 0; k++) {
       if (top[i][k].trace == result.traces[tasks[i].key]) continue;
       std::map<std::string, Trace> challenger = result.traces;
       challenger[tasks[i].key] = top[i][k].trace;

@@ -1,5 +1,6 @@
 #include "search/task_search.h"
 
+#include <spdlog/spdlog.h>
 #include <tbb/parallel_for.h>
 
 #include <algorithm>
@@ -44,6 +45,7 @@ struct TaskSearch::Pool {
   std::vector<Entry> entries;
   std::set<std::string> traces;
   std::set<u64> programs;
+  std::vector<std::string> mistakes;  // what() of each: one of ours costs a candidate, not the run
 
   // Applies in parallel, keeps in order what is new and legal.
   void add(std::vector<Entry> fresh) {
@@ -55,17 +57,19 @@ struct TaskSearch::Pool {
     }
     std::vector<std::optional<loop::Func>> funcs(wanted.size());
     std::vector<u64> hashes(wanted.size());
+    std::vector<std::string> wrong(wanted.size());
     tbb::parallel_for(size_t{0}, wanted.size(), [&](size_t i) {
       try {
         Applied applied = mcc::apply(search.task_.func, wanted[i].trace);
         if (!applied.func || !check_scheduled(*applied.func, search.task_.target).empty()) return;
         hashes[i] = hash64(loop::print(*applied.func));
         funcs[i] = std::move(*applied.func);
-      } catch (const InternalError&) {
-        // A mistake of ours in a rule costs one candidate, not the run.
+      } catch (const InternalError& error) {
+        wrong[i] = error.what();
       }
     });
     for (size_t i = 0; i < wanted.size(); i++) {
+      if (!wrong[i].empty()) mistakes.push_back(std::move(wrong[i]));
       if (!funcs[i] || !programs.insert(hashes[i]).second) continue;
       wanted[i].func = std::move(*funcs[i]);
       entries.push_back(std::move(wanted[i]));
@@ -120,12 +124,6 @@ std::vector<const TaskSearch::Measured*> TaskSearch::fastest(size_t n) const {
                    [](const Measured* a, const Measured* b) { return a->seconds < b->seconds; });
   order.resize(std::min(n, order.size()));
   return order;
-}
-
-std::vector<Trace> TaskSearch::top(int n) const {
-  std::vector<Trace> traces;
-  for (const Measured* m : fastest(static_cast<size_t>(n))) traces.push_back(m->trace);
-  return traces;
 }
 
 void TaskSearch::add_seeds(Pool& pool) const {
@@ -194,7 +192,7 @@ void TaskSearch::evolve(Pool& pool, CostModel& model, Rng& rng) const {
 
 std::vector<Proposal> TaskSearch::propose(i64 n, i64 round, CostModel& model) {
   Rng rng = rng_.fork(static_cast<u64>(round));
-  Pool pool{*this, {}, {}, {}};
+  Pool pool{*this, {}, {}, {}, {}};
   Rng draft_rng = rng.fork(1), evolve_rng = rng.fork(2), blind_rng = rng.fork(3);
   if (measured_.empty()) add_seeds(pool);
   const bool descend = parts_.descent && trials() >= kDescentAfter;
@@ -203,6 +201,9 @@ std::vector<Proposal> TaskSearch::propose(i64 n, i64 round, CostModel& model) {
   add_draft(pool, parts_.draft ? samples : 2 * n, draft_rng);
   pool.score(model, 0);
   if (parts_.evolution && (parts_.draft || !measured_.empty())) evolve(pool, model, evolve_rng);
+  if (!pool.mistakes.empty() && mistakes_ == 0)
+    spdlog::warn("{}: a candidate is left out: {}", task_.name, pool.mistakes[0]);
+  mistakes_ += static_cast<i64>(pool.mistakes.size());
 
   std::vector<size_t> order(pool.entries.size());
   for (size_t i = 0; i < order.size(); i++) order[i] = i;

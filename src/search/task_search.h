@@ -44,12 +44,12 @@ class TaskSearch {
 
   i64 trials() const { return static_cast<i64>(measured_.size()); }
   i64 failed() const { return failed_; }
+  i64 mistakes() const { return mistakes_; }  // candidates that apply() failed on, instead of refusing them
   double best_seconds() const { return best_seconds_; }
   const Trace& best() const { return best_; }
   double default_seconds() const { return default_seconds_; }
   bool exhausted() const { return exhausted_; }
   const std::vector<double>& history() const { return history_; }  // best after each measurement
-  std::vector<Trace> top(int n) const;                             // fastest first
 
  private:
   struct Measured {
@@ -75,7 +75,7 @@ class TaskSearch {
   std::vector<double> history_;
   double best_seconds_, default_seconds_ = 0;
   Trace best_;
-  i64 failed_ = 0;
+  i64 failed_ = 0, mistakes_ = 0;
   bool exhausted_ = false;
 };
 

@@ -11,6 +11,7 @@
 #include "base/deadline.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "base/version.h"
 #include "search/task_notes.h"
 #include "search/task_scheduler.h"
 #include "search/task_search.h"
@@ -21,7 +22,6 @@ namespace {
 constexpr i64 kHopeless = 48;  // a task whose first so many candidates all failed is closed; a run with no others ends
 constexpr int kTransferred = 6;  // traces of each similar task that are tried first
 constexpr int kRecallAt = 30;
-constexpr const char* kVersion = "0.1.0";
 
 std::string utc_now() {
   const std::time_t t = std::time(nullptr);
@@ -32,7 +32,8 @@ std::string utc_now() {
   return text;
 }
 
-// Tasks are alike when their blocks are: the structure of the trace then fits, whatever the extents.
+// Tasks are tried as alike when their names begin with the same operator: the structure of a trace then often fits,
+// whatever the extents; where it does not, apply() refuses it.
 std::string family(const std::string& task_name) { return task_name.substr(0, task_name.find(' ')); }
 
 double seconds_of(const Result& result) {
@@ -255,6 +256,7 @@ Progress Run::progress() const {
     p.tasks.push_back({s.task().key, s.task().name, s.task().weight, s.task().flops, s.trials(), s.failed(),
                        s.default_seconds(), any ? s.best_seconds() : 0, s.best()});
   }
+  for (const TaskSearch& s : searches_) p.mistakes += s.mistakes();
   p.trials = trials_;
   p.trials_total = options_.trials;
   p.measured = measured_now_;

@@ -37,6 +37,7 @@ struct Progress {
   i64 trials = 0, trials_total = 0;     // those found in the log included
   i64 measured = 0;                     // by this run
   std::map<std::string, i64> failures;  // outcome name -> count
+  i64 mistakes = 0;                     // candidates lost to errors of mcc itself (TaskSearch::mistakes)
   double seconds = 0;                   // of this run so far
   double proposing = 0;                 // of these: candidates found and ranked, cost model trained
   RunnerTime runner;                    // of these

@@ -23,6 +23,8 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 constexpr double kLimitS = 3600;
 constexpr int kNoSuchOp = 3;  // a peer's exit status
+// ModelArgs, as the settings file has them.
+constexpr std::string_view kModelOptions[] = {"shape", "dim", "bind"};
 
 struct BenchArgs {
   std::vector<std::string> models, peers_wanted, threads{"1"};
@@ -33,24 +35,41 @@ struct BenchArgs {
   Json options_of = Json::object();  // the settings: model name -> options
 };
 
-Json run_for_json(const std::vector<std::string>& command, int* exit_code = nullptr) {
-  const ProcessResult result = run_process(command, kLimitS);
-  if (exit_code) *exit_code = result.exit_code;
-  if (result.exit_code != 0) {
-    if (exit_code && *exit_code == kNoSuchOp) return {};
+std::string message(const std::string& text) { return one_line(std::string(trim(text))); }
+
+// The JSON object in the last line of what a program printed.
+Json report_of(const std::string& program, const ProcessResult& result) {
+  if (result.exit_code != 0)
     throw JobError(
-        fmt::format("{} (status {}, signal {}): {}", command[0], result.exit_code, result.signal, result.err));
-  }
-  const size_t last = result.out.find_last_of('\n', result.out.size() - 2);
-  return Json::parse(last == std::string::npos ? result.out : result.out.substr(last + 1));
+        fmt::format("{} (status {}, signal {}): {}", program, result.exit_code, result.signal, message(result.err)));
+  const std::string_view out = trim(result.out);
+  const Json report = Json::parse(out.substr(out.find_last_of('\n') + 1), nullptr, false);
+  if (!report.is_object()) throw JobError(fmt::format("{}: printed no JSON object in its last line", program));
+  return report;
+}
+
+Json run_for_json(const std::vector<std::string>& command) {
+  return report_of(command[0], run_process(command, kLimitS));
 }
 
 std::vector<std::string> mcc_command(const std::string& command) { return {self_path().string(), command}; }
+
+void check_settings(const std::string& where, const Json& own) {
+  if (!own.is_object()) fail("{}: want an object, like {{shape: [..], bind: [..]}}", where);
+  for (const auto& [option, values] : own.items()) {
+    if (option == "tolerance") continue;  // for programs that compare outputs
+    if (std::find(std::begin(kModelOptions), std::end(kModelOptions), option) == std::end(kModelOptions))
+      fail("{}: there is no '{}'; known are {} and tolerance", where, option, join(kModelOptions, ", "));
+    if (!values.is_array() || !std::all_of(values.begin(), values.end(), [](const Json& v) { return v.is_string(); }))
+      fail("{}: {}: want a list of texts", where, option);
+  }
+}
 
 Json read_settings(const std::string& file) {
   if (file.empty()) return Json::object();
   Json settings = Json::parse(read_file(file), nullptr, false);
   if (!settings.is_object()) fail("--settings={}: want a JSON object {{NAME: {{shape: [..], bind: [..]}}}}", file);
+  for (const auto& [name, own] : settings.items()) check_settings(fmt::format("--settings={}: '{}'", file, name), own);
   return settings;
 }
 
@@ -58,8 +77,9 @@ Json read_settings(const std::string& file) {
 std::vector<std::string> model_options(const BenchArgs& args, const std::string& name) {
   const Json own = args.options_of.value(name, Json::object());
   std::vector<std::string> options;
-  for (const auto& [option, values] : own.items()) {
-    for (const std::string value : values) options.push_back(fmt::format("--{}={}", option, value));
+  for (const std::string_view option : kModelOptions) {
+    for (const Json& value : own.value(option, Json::array()))
+      options.push_back(fmt::format("--{}={}", option, value.get<std::string>()));
   }
   return options;
 }
@@ -81,7 +101,7 @@ void compile(const BenchArgs& args, const Subject& s, const fs::path& out, const
   const fs::path log = fs::is_directory(args.log) ? fs::path(args.log) / (s.name + ".db") : fs::path(args.log);
   if (!log.empty() && fs::exists(log)) command.push_back("--log=" + log.string());
   const ProcessResult result = run_process(command, kLimitS);
-  if (result.exit_code != 0) throw JobError(fmt::format("{}: does not compile: {}", s.model, result.err));
+  if (result.exit_code != 0) throw JobError(fmt::format("{}: does not compile: {}", s.model, message(result.err)));
 }
 
 ModelArgs import_args(const Subject& s) {
@@ -100,7 +120,10 @@ Subject prepare(const BenchArgs& args, const std::string& model, int threads, co
   s.threads = threads;
   s.given = fs::is_directory(model);
   s.name = s.given ? fs::path(model).filename().string() : fs::path(model).stem().string();
-  if (s.given) return s.artifact = model, s;
+  if (s.given) {
+    s.artifact = model;
+    return s;
+  }
   s.options = model_options(args, s.name);
   s.artifact = folder / fmt::format("{}.{}", s.name, threads);
   s.steps = folder / fmt::format("{}.{}.json", s.name, threads);
@@ -146,17 +169,19 @@ std::vector<Peer> find_peers(const BenchArgs& args) {
   return peers;
 }
 
-// One pass of a peer; false when it cannot run this model.
-bool run_peer(const BenchArgs& args, const Subject& s, const Peer& peer, Side& side) {
+// One pass of a peer; adds nothing when it cannot run this model.
+void run_peer(const BenchArgs& args, const Subject& s, const Peer& peer, Side& side) {
   std::vector<std::string> command = {peer.program.string(), s.model, s.steps.string(),
                                       fmt::format("--threads={}", s.threads),
                                       fmt::format("--seconds={}", args.seconds)};
   command.insert(command.end(), s.options.begin(), s.options.end());
-  int exit_code = 0;
-  const Json report = run_for_json(command, &exit_code);
-  if (exit_code == kNoSuchOp) return false;
-  side.add(report);
-  return true;
+  const ProcessResult result = run_process(command, kLimitS);
+  if (result.exit_code == kNoSuchOp) return;
+  try {
+    side.add(report_of(command[0], result));
+  } catch (const Json::exception&) {
+    throw JobError(fmt::format("{}: its JSON object lacks the numbers min_ms and median_ms", command[0]));
+  }
 }
 
 void run_passes_of_sides(const BenchArgs& args, const Subject& s, std::vector<Peer> peers, BenchRow& row) {
@@ -230,10 +255,12 @@ bool parse(const Args& words, BenchArgs& into) {
   app.add_option("MODEL", into.models, "ONNX files, compiled here, or artifacts")->required();
   app.add_option("--peers", into.peers, "folder of the programs to compare with, peer-NAME (bench/setup.sh makes one)");
   app.add_option("--peer", into.peers_wanted, "only this peer (repeatable)");
-  app.add_option("--threads", into.threads, "numbers of threads, default 1")->delimiter(',');
-  app.add_option("--passes", into.passes, "how often each side runs, default 3")->check(CLI::PositiveNumber);
-  app.add_option("--seconds", into.seconds, "of each timed run, default 0.3")->check(CLI::PositiveNumber);
-  app.add_option("--target", into.target, "name or JSON file of the device");
+  app.add_option("--threads", into.threads, "numbers of threads")->delimiter(',')->capture_default_str();
+  app.add_option("--passes", into.passes, "how often each side runs")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--seconds", into.seconds, "of each timed run")->check(CLI::PositiveNumber)->capture_default_str();
+  add_target(app, into.target);
   app.add_option("--log", into.log, "tuning log, or a folder with MODEL.db of each model");
   app.add_option("--settings", into.settings,
                  "JSON file with the options of models: {NAME: {shape: [..], bind: [..]}}");
@@ -259,7 +286,12 @@ int cmd_bench(const Args& words) {
   args.options_of = read_settings(args.settings);
   const TempDir scratch;
   const fs::path folder = args.artifacts.empty() ? scratch.path() : fs::path(args.artifacts);
-  fs::create_directories(folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("--artifacts={}: cannot make this folder: {}", args.artifacts, error.message());
+  for (const std::string& model : args.models) {
+    if (!fs::exists(model, error)) fail("{}: no such file", model);
+  }
   const std::vector<Peer> peers = find_peers(args);
   BenchReport report{machine_limits(args), args.passes, args.seconds, {}};
   fmt::print(stderr, "{}", table_head(report));

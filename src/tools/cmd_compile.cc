@@ -1,19 +1,18 @@
 // mcc-compile: a model and, if there is one, a tuning log -> the artifact. Nothing is measured; the same inputs give
 // the same bytes.
-#include <chrono>
+#include <spdlog/spdlog.h>
+
 #include <nlohmann/json.hpp>
 
+#include "base/deadline.h"
 #include "package/package.h"
 #include "tools/tools.h"
 
 namespace mcc {
 namespace {
 
-struct CompileArgs {
-  ModelArgs model;
-  std::string target = "host", log, emit = "so", out, numerics = "default";
-  int threads = 0;
-  bool json = false, quiet = false;
+struct CompileArgs : BuildArgs {
+  std::string log;
 };
 
 LoweredModel compile_model(const ModelArgs& model) {
@@ -59,15 +58,8 @@ void print_json(const CompileArgs& args, const PackageOptions& options, const Ar
 
 bool parse(const Args& args, CompileArgs& into) {
   CLI::App app("Compiles a model with the log's best schedules, else the default ones. Measures nothing.", args[0]);
-  into.model.add_to(app);
-  app.add_option("--target", into.target, "name or JSON file of the device (mcc targets lists them)");
+  into.add_to(app);
   app.add_option("--log", into.log, "tuning log to take schedules from");
-  app.add_option("--threads", into.threads, "threads the artifact uses; default: the target's cores");
-  app.add_option("--emit", into.emit, "so, a, obj, exe or c");
-  app.add_option("-o,--output", into.out, "folder of the artifact; default: MODEL.mcc here");
-  add_numerics(app, into.numerics);
-  app.add_flag("--json", into.json, "print one JSON object on standard output");
-  app.add_flag("--quiet", into.quiet, "print nothing for people");
   return parse_command_line(app, args);
 }
 
@@ -76,20 +68,20 @@ bool parse(const Args& args, CompileArgs& into) {
 int cmd_compile(const Args& args) {
   CompileArgs a;
   if (!parse(args, a)) return 0;
-  const auto start = std::chrono::steady_clock::now();
-  const std::string stem = std::filesystem::path(a.model.file).stem().string();
+  if (a.quiet) spdlog::set_level(spdlog::level::err);
+  const Deadline start(0);
   PackageOptions options;
-  options.target = target_with_threads(a.target, a.threads);
+  options.target = a.chosen_target();
   options.emit = a.emit;
-  options.strict = a.numerics == "strict";
-  options.model_name = stem;
-  options.out_dir = a.out.empty() ? stem + ".mcc" : a.out;
+  options.strict = a.strict();
+  options.model_name = a.model_name();
+  options.out_dir = a.out_dir(options.target);
   check_out_dir(options.out_dir);
   const LoweredModel model = compile_model(a.model);
   const std::vector<Task> tasks = model_tasks(model, options.target, options.strict);
   const int tuned = take_traces(a.log, tasks, options);
   const Artifact artifact = package(model, options);
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  const double seconds = start.elapsed();
   if (!a.quiet) {
     fmt::print(stderr, "{}: {} kernels ({} tuned), {:.2f} MiB weights, {:.2f} MiB arena, {:.1f} s\n",
                artifact.folder.string(), tasks.size(), tuned, static_cast<double>(artifact.weight_bytes) / (1 << 20),

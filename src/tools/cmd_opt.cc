@@ -1,6 +1,6 @@
 // mcc-opt: every stage of the compiler alone, from text to text. Tests are written with it, and so are bug reports:
 //   mcc-opt loop --collapse f.loop | mcc-opt apply --trace="split relu a [8]" /dev/stdin |
-//     mcc-opt codegen --asm /dev/stdin
+//     mcc-opt codegen /dev/stdin
 #include <cstdio>
 
 #include "base/file.h"
@@ -188,15 +188,15 @@ int cmd_opt(const Args& args) {
   sub = add_stage(app, "apply", "applies a trace to a loop program", stage, stage_apply);
   sub->add_option("--trace", stage.trace, "steps, separated by ';'")->required();
   sub = add_stage(app, "interp", "runs a loop program on small whole numbers", stage, stage_interp);
-  sub->add_option("--seed", stage.seed, "of the numbers");
+  sub->add_option("--seed", stage.seed, "of the numbers")->capture_default_str();
   sub = add_stage(app, "codegen", "compiles a loop program, prints assembly", stage, stage_codegen);
-  sub->add_option("--target", stage.target, "for this target");
+  sub->add_option("--target", stage.target, "for this target")->capture_default_str();
   sub->add_flag("--ir", stage.ir, "print LLVM IR");
   sub->add_flag("--c", stage.c, "print C");
   sub = add_stage(app, "sketches", "lists the schedule space of a loop program", stage, stage_sketches);
-  sub->add_option("--target", stage.target, "for this target");
+  sub->add_option("--target", stage.target, "for this target")->capture_default_str();
   sub = add_stage(app, "estimate", "what bounds each statement of a scheduled loop program", stage, stage_estimate);
-  sub->add_option("--target", stage.target, "on this target");
+  sub->add_option("--target", stage.target, "on this target")->capture_default_str();
   sub = add_stage(app, "graph", "checks a graph and prints it", stage, stage_graph);
   sub->add_option("--pass", stage.passes, "run this pass first (repeatable)");
   add_stage(app, "lower", "fuses a graph and prints its loop programs", stage, stage_lower);

@@ -197,7 +197,7 @@ int cmd_run(const Args& args) {
       ->check(CLI::PositiveNumber);
   app.add_option("--threads", a.threads, "threads to run with; default: what it was compiled for")
       ->check(CLI::PositiveNumber);
-  app.add_option("--seed", a.seed, "of the random inputs");
+  app.add_option("--seed", a.seed, "of the random inputs")->capture_default_str();
   app.add_option("--profile", a.profile, "file for a Chrome/Perfetto trace with one slice per kernel");
   app.add_flag("--json", a.json, "print one JSON object on standard output");
   if (!parse_command_line(app, args)) return 0;

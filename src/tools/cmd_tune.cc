@@ -1,6 +1,7 @@
 // mcc-tune: model -> tasks -> search -> log -> artifact. Ends with the fastest program found, or the default one where
 // that is faster.
 #include <signal.h>
+#include <spdlog/spdlog.h>
 
 #include <atomic>
 #include <filesystem>
@@ -29,39 +30,32 @@ constexpr double kSearchShare = 0.95;  // of a time budget; the rest is for fina
 
 std::atomic<bool> interrupted{false};
 
-struct TuneArgs {
-  ModelArgs model;
-  std::string target = "host", out, log, runner, time_budget, emit = "so", numerics = "default", cost_model = "shipped";
+struct TuneArgs : BuildArgs {
+  std::string log, runner, time_budget, cost_model = "shipped";
   std::vector<std::string> without;
   i64 trials = 1000;
   u64 seed = 1;
-  int threads = 0;
-  bool check = false, json = false, quiet = false, resume = false, fresh = false;
+  bool check = false, resume = false, fresh = false;
 };
 
 TuneArgs parse(const Args& args, bool& help) {
   TuneArgs a;
   CLI::App app("Finds the fastest program for a model on a target, by measuring, and writes it.", args[0]);
-  a.model.add_to(app);
-  app.add_option("--target", a.target, "a known target (mcc targets) or a JSON file; default: this machine");
-  app.add_option("--trials", a.trials, "measurements in all, over all tasks")->check(CLI::PositiveNumber);
-  app.add_option("-o", a.out, "folder of the artifact; default MODEL.TARGET");
-  app.add_option("--log", a.log, "tuning log; default MODEL.TARGET.db");
-  app.add_option("--seed", a.seed, "of everything random");
-  app.add_option("--threads", a.threads, "threads the artifact uses; default: the target's cores")
-      ->check(CLI::PositiveNumber);
+  a.add_to(app);
+  app.add_option("--trials", a.trials, "measurements in all, over all tasks")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--log", a.log, "tuning log; default: MODEL.TARGET.db here");
+  app.add_option("--seed", a.seed, "of everything random")->capture_default_str();
   app.add_option("--runner", a.runner, "local or sim; default: local where the target's programs run here, else sim");
   app.add_option("--time-budget", a.time_budget, "stop after this time, like 10m or 90s");
-  app.add_option("--emit", a.emit, "so, a, obj, exe or c")->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}));
-  add_numerics(app, a.numerics);
   app.add_option("--cost-model", a.cost_model,
-                 "shipped, fresh (learns from this log alone), none, or a file of mcc-log train");
+                 "shipped, fresh (learns from this log alone), none, or a file of mcc-log train")
+      ->capture_default_str();
   app.add_option("--without", a.without, "leaves a part of the search out, to see what it is worth")
       ->check(CLI::IsMember({"evolution", "draft", "descent", "transfer"}))
       ->delimiter(',');
   app.add_flag("--check", a.check, "only tell whether the model can be compiled, and what it takes; status 2 if not");
-  app.add_flag("--json", a.json, "one JSON object on standard output");
-  app.add_flag("--quiet", a.quiet, "nothing on standard error but errors");
   app.add_flag("--resume", a.resume, "go on from the log (the default)");
   app.add_flag("--fresh", a.fresh, "start anew; an existing log is kept under another name");
   help = !parse_command_line(app, args);
@@ -140,6 +134,7 @@ Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, 
                {"seed", a.seed},        {"threads", target.cores}, {"trials", p.trials}};
   json["trials_ok"] = p.trials - failed;
   json["trials_failed"] = p.failures;
+  json["internal_errors"] = p.mistakes;
   json["seconds"] = p.seconds;
   json["trials_per_second"] = p.trials_per_second();
   json["seconds_by_step"] = {{"propose", p.proposing}, {"build", p.runner.build}, {"measure", p.runner.measure}};
@@ -191,17 +186,18 @@ int cmd_tune(const Args& args) {
   bool help = false;
   TuneArgs a = parse(args, help);
   if (help) return 0;
+  if (a.quiet) spdlog::set_level(spdlog::level::err);
   const Deadline deadline(budget_of(a));
-  const Target target = target_with_threads(a.target, a.threads);
-  const bool strict = a.numerics == "strict";
+  const Target target = a.chosen_target();
+  const bool strict = a.strict();
   const Plan plan = {a.model.file, target, strict, a.trials, budget_of(a)};
   const Preflight flight = preflight(a.model.import_options(), plan);
   if (a.check) return check_only(flight, plan, a);
   if (!flight.can_compile()) refuse(flight, plan);
   const LoweredModel& model = *flight.model;
   const std::vector<Task>& tasks = flight.tasks;
-  const std::string name = fs::path(a.model.file).stem().string();
-  if (a.out.empty()) a.out = name + "." + target.name;
+  const std::string name = a.model_name();
+  a.out = a.out_dir(target);
   if (a.log.empty()) a.log = name + "." + target.name + ".db";
   const std::unique_ptr<CostModel> cost_model = make_cost_model(a);
   const std::unique_ptr<Runner> runner = make_runner(a, target);

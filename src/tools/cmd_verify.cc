@@ -128,9 +128,11 @@ int cmd_verify(const Args& args) {
   CLI::App app("Compares an artifact's outputs with the reference evaluator's.", args[0]);
   a.model.add_to(app);
   app.add_option("OUT_DIR", a.artifact, "the artifact")->required();
-  app.add_option("--seed", a.seed, "of the random inputs");
-  app.add_option("--tolerance", a.tolerance, "largest error allowed, relative to an output's largest magnitude");
-  app.add_option("--threads", a.threads, "threads to run with; default: what it was compiled for");
+  app.add_option("--seed", a.seed, "of the random inputs")->capture_default_str();
+  app.add_option("--tolerance", a.tolerance, "largest error allowed, relative to an output's largest magnitude")
+      ->capture_default_str();
+  app.add_option("--threads", a.threads, "threads to run with; default: what it was compiled for")
+      ->check(CLI::PositiveNumber);
   app.add_flag("--json", a.json, "print one JSON object on standard output");
   if (!parse_command_line(app, args)) return 0;
   const ArtifactInfo info = read_artifact(a.artifact);

@@ -1,4 +1,6 @@
 // What the commands share in reading their arguments.
+#include <filesystem>
+
 #include "base/text.h"
 #include "tools/tools.h"
 
@@ -68,16 +70,36 @@ ImportOptions ModelArgs::import_options() const {
   return options;
 }
 
-void add_numerics(CLI::App& app, std::string& numerics) {
-  app.add_option("--numerics", numerics, "strict: nothing rounds otherwise than the plain algorithm would")
-      ->check(CLI::IsMember({"default", "strict"}));
+void add_target(CLI::App& app, std::string& target) {
+  app.add_option("--target", target, "a known device (mcc targets lists them) or a JSON file")->capture_default_str();
 }
 
-Target target_with_threads(const std::string& name, int threads) {
-  Target target = find_target(name);
-  if (threads < 0) fail("--threads={}: want at least 1", threads);
-  if (threads > 0) target.cores = threads;
-  return target;
+void BuildArgs::add_to(CLI::App& app) {
+  model.add_to(app);
+  add_target(app, target);
+  app.add_option("--threads", threads, "threads the artifact uses; default: the target's cores")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--emit", emit, "what the artifact is")
+      ->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}))
+      ->capture_default_str();
+  app.add_option("-o,--output", out, "folder of the artifact; default: MODEL.TARGET here");
+  app.add_option("--numerics", numerics, "strict: nothing rounds otherwise than the plain algorithm would")
+      ->check(CLI::IsMember({"default", "strict"}))
+      ->capture_default_str();
+  app.add_flag("--json", json, "print one JSON object on standard output");
+  app.add_flag("--quiet", quiet, "print nothing for people but errors");
+}
+
+std::string BuildArgs::model_name() const { return std::filesystem::path(model.file).stem().string(); }
+
+Target BuildArgs::chosen_target() const {
+  Target found = find_target(target);
+  if (threads > 0) found.cores = threads;
+  return found;
+}
+
+std::string BuildArgs::out_dir(const Target& found) const {
+  return out.empty() ? model_name() + "." + found.name : out;
 }
 
 }  // namespace mcc

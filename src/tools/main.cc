@@ -1,12 +1,15 @@
 // The program: `mcc COMMAND ...`, or the same under the name mcc-COMMAND. Errors are caught here and nowhere else:
 // exit status 2 for bad usage or input (one line: what, where, what to do), 1 when the job failed.
 #include <signal.h>
+#include <spdlog/sinks/stdout_color_sinks.h>
+#include <spdlog/spdlog.h>
 
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <span>
 
+#include "base/text.h"
 #include "measure/runner.h"
 #include "tools/tools.h"
 
@@ -67,18 +70,13 @@ int run(Args args) {
   fail("mcc: there is no command '{}'; see mcc --help", args[0]);
 }
 
-std::string one_line(std::string text) {
-  for (char& c : text) {
-    if (c == '\n' || c == '\r') c = ' ';
-  }
-  return text;
-}
-
 }  // namespace
 }  // namespace mcc
 
 int main(int argc, char** argv) {
   signal(SIGXFSZ, SIG_IGN);  // a file beyond the size limit is an error of that write, not the end of the process
+  spdlog::set_default_logger(spdlog::stderr_color_mt("mcc"));  // standard output holds results only
+  spdlog::set_pattern("%^%l%$: %v");
   try {
     return mcc::run({argv, argv + argc});
   } catch (const mcc::Error& error) {

@@ -1,9 +1,9 @@
 // See preflight.h. The frontend surveys the file; if nothing is refused there, the passes, the lowering and the memory
 // plan run as in a compile, with default schedules, and only machine code is left out.
 //
-// The time of tuning is trials divided by a pace. The pace was measured (docs/RESULTS.md): 6 trials a second on a
-// network of large kernels (resnet50) and 42 on one of small kernels (resnet8), so it is taken between them by the work
-// of an average kernel. It is there to tell minutes from hours.
+// The time of tuning is trials divided by a pace, which falls with the work of an average task. It is a line fitted (in
+// logarithms) to the ten networks of docs/RESULTS.md, Tuning speed, and within a factor of 1.5 of each: it is there to
+// tell minutes from hours.
 #include "tools/preflight.h"
 
 #include <algorithm>
@@ -34,13 +34,13 @@ i64 multiply_adds(const loop::Func& func) {
   return total;
 }
 
-// Trials a second; the work of an average task is that of resnet8 (0.7 million) to resnet50 (170 million).
+// Trials a second. Multiply-adds of an average task: from kSmall (mobilenet_v2) to kLarge (vgg16) measured.
 double pace(const std::vector<Task>& tasks) {
-  constexpr double kFast = 42, kSlow = 6, kSmall = 0.7e6, kLarge = 170e6;
+  constexpr double kSmall = 7e6, kLarge = 6e8, kPaceAt1e7 = 21.2, kExponent = -0.42;
   double work = 0;
   for (const Task& task : tasks) work += static_cast<double>(task.flops) / 2;
   const double mean = std::clamp(work / static_cast<double>(std::max<size_t>(1, tasks.size())), kSmall, kLarge);
-  return kFast * std::pow(kSlow / kFast, std::log(mean / kSmall) / std::log(kLarge / kSmall));
+  return kPaceAt1e7 * std::pow(mean / 1e7, kExponent);
 }
 
 void size_up(Preflight& flight, const Plan& plan) {

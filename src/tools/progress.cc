@@ -32,6 +32,7 @@ std::string latency(double seconds) {
 std::string failures(const Progress& p) {
   std::string text;
   for (const auto& [reason, n] : p.failures) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", n, reason);
+  if (p.mistakes > 0) text += fmt::format("{}{} left out by an internal error", text.empty() ? "" : ", ", p.mistakes);
   return text.empty() ? "none" : text;
 }
 

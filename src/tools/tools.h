@@ -38,10 +38,20 @@ struct ModelArgs {
   ImportOptions import_options() const;  // throws Error for a malformed option
 };
 
-// --numerics=default or strict (no algorithm that rounds otherwise than the direct one: no Winograd).
-void add_numerics(CLI::App& app, std::string& numerics);
+// --target, by name or file.
+void add_target(CLI::App& app, std::string& target);
 
-// The target by name or file, with --threads as its number of cores when given (> 0).
-Target target_with_threads(const std::string& name, int threads);
+// The options of mcc-tune and mcc-compile: what is to be made of the model, for which device.
+struct BuildArgs {
+  ModelArgs model;
+  std::string target = "host", emit = "so", out, numerics = "default";
+  int threads = 0;  // 0: the target's cores
+  bool json = false, quiet = false;
+  void add_to(CLI::App& app);
+  std::string model_name() const;                       // of the file, without folder and ending
+  Target chosen_target() const;                         // cores: --threads when given
+  std::string out_dir(const Target& target) const;      // -o, or MODEL.TARGET
+  bool strict() const { return numerics == "strict"; }  // no algorithm that rounds otherwise than the direct one
+};
 
 }  // namespace mcc

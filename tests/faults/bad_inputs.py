@@ -100,6 +100,8 @@ def bad_options(checks, args, folder):
         ("unknown emit", "mcc-compile", [*good, "--emit=jar"]),
         ("unknown emit", "mcc-tune", [*good, *sim, "--emit=jar"]),
         ("minus threads", "mcc-compile", [*good, "--threads=-1"]),
+        ("no threads", "mcc-compile", [*good, "--threads=0"]),
+        ("no threads", "mcc-verify", [folder / "good.onnx", folder / "never", "--threads=0"]),
         ("no threads", "mcc-tune", [*good, *sim, "--threads=0"]),
         ("unknown runner", "mcc-tune", [*good, "--trials=8", "--runner=oracle", f"--log={folder / 'never.db'}"]),
         ("local runner for a board", "mcc-tune",
@@ -116,8 +118,57 @@ def bad_options(checks, args, folder):
     ]
     for what, tool, words in cases:
         refused(checks, f"{tool}, {what}", run(args.bin / tool, *words, limit=LIMIT_S))
+    done = run(args.bin / "mcc-targets")
+    checks.check(done.status == 0 and "rpi4" in done.out.split(), f"mcc-targets: {done}")
     checks.check(not (folder / "never").exists() and not (folder / "never.db").exists(),
                  "bad options left an artifact or a log")
+
+
+def bad_benches(checks, args, folder):
+    """What mcc-bench is given: settings, models, folders, peers."""
+    small_model(folder / "good.onnx")
+    shape = {"good": {"shape": ["x:1x3x12x12"], "tolerance": 1e-3}}
+    settings = folder / "settings.json"
+    bench = [args.bin / "mcc-bench", folder / "good.onnx", "--passes=1", "--seconds=0.01", f"--settings={settings}"]
+    for what, text in (("no JSON", "{"), ("no object", "[]"), ("a number for a model", '{"good": 3}'),
+                       ("an unknown option", '{"other": {"colour": ["red"]}}'),
+                       ("a text for a list", '{"good": {"shape": "x:1x3x12x12"}}'),
+                       ("numbers for texts", '{"good": {"bind": [1]}}')):
+        settings.write_text(text)
+        refused(checks, f"mcc-bench, settings with {what}", run(*bench, limit=LIMIT_S))
+    settings.write_text(json.dumps(shape))
+    refused(checks, "mcc-bench, missing model", run(*bench, folder / "none.onnx", limit=LIMIT_S))
+    refused(checks, "mcc-bench, artifacts in /proc", run(*bench, "--artifacts=/proc/x", limit=LIMIT_S))
+    refused(checks, "mcc-bench, no peers", run(*bench, f"--peers={folder / 'none'}", limit=LIMIT_S))
+    peers = folder / "peers"
+    peers.mkdir()
+    for says, want in (('echo "fast enough"', "printed no JSON object"), ("echo '[1]'", "printed no JSON object"),
+                       ("true", "printed no JSON object"), ("echo '{}'", "lacks the numbers"),
+                       ("echo 'no licence' >&2; echo 'no luck' >&2; exit 1", "no licence no luck")):
+        (peers / "peer-odd").write_text(f"#!/bin/sh\n{says}\n")
+        (peers / "peer-odd").chmod(0o755)
+        done = run(*bench, f"--peers={peers}", "--json", limit=LIMIT_S)
+        checks.check(done.status == 1 and any("peer-odd" in line and want in line for line in done.err.splitlines()),
+                     f"mcc-bench, peer that does {says}: {done}")
+        checks.check(json.loads(done.out)["rows"] == [], f"mcc-bench, peer that does {says}: {done.out}")
+
+
+def stale_log(checks, args, folder):
+    """A schedule that no longer applies is warned of on standard error; standard output is the JSON object alone."""
+    shape = small_model(folder / "good.onnx")
+    model = [folder / "good.onnx", *shape, "--target=x86-64-v3", "-o", folder / "out"]
+    done = run(args.bin / "mcc-tune", *model, "--runner=sim", "--trials=16", "--quiet", f"--log={folder / 'log.db'}")
+    checks.check(done.status == 0, f"tuning for a log: {done}")
+    lines = [json.loads(line) for line in run(args.bin / "mcc-log", "export", folder / "log.db").out.splitlines()]
+    for record in lines:
+        record["trace"] = ["inline gone"]
+    (folder / "stale.jsonl").write_text("".join(json.dumps(record) + "\n" for record in lines))
+    done = run(args.bin / "mcc-log", "import", folder / "stale.jsonl", "-o", folder / "stale.db")
+    checks.check(done.status == 0, f"importing a stale log: {done}")
+    for words, warned in (([], True), (["--quiet"], False)):
+        done = run(args.bin / "mcc-compile", *model, "--json", f"--log={folder / 'stale.db'}", *words)
+        checks.check(done.status == 0 and len(done.out.splitlines()) == 1 and done.out.startswith("{")
+                     and ("no longer applies" in done.err) == warned, f"a stale log, {words}: {done.out} {done}")
 
 
 def bad_logs(checks, args, folder):
@@ -348,7 +399,8 @@ def read_only_disk(checks, args, folder, disk):
 def main():
     args = arguments(__doc__.splitlines()[0])
     checks = Checks()
-    for part in (bad_models, bad_options, bad_logs, bad_places, bad_tensors, too_large, full_disks):
+    for part in (bad_models, bad_options, bad_benches, bad_logs, stale_log, bad_places, bad_tensors, too_large,
+                 full_disks):
         with tempfile.TemporaryDirectory() as name:
             part(checks, args, pathlib.Path(name))
     checks.end()

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Outputs of compiled networks against the reference and against ONNX Runtime, as a table.
 
     compare_outputs.py MODEL.onnx|FOLDER... [--ort-dir DIR] [--mcc DIR] [--target T] [--trials-per-task N] [--threads N]

@@ -4,7 +4,8 @@
 // A folder holds such folders, or model.onnx and either test_data_set_0/{input,output}_N.pb (ONNX's own tests) or
 // io.json with {input,output}_N.npy. Inputs that must be known at compile time are bound to the data set's values.
 // Outputs whose shape depends on data are cut to what their companion NAME:shape says; of random ones (Bernoulli) only
-// the type is compared. The last line reads: references: P passed, U refused, W wrong, C crashed of N. Exit status 1 if W or C.
+// the type is compared. The last line reads: references: P passed, U refused, W wrong, C crashed of N.
+// Exit status 1 if W or C.
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """The claims of docs/NUMERICS.md: special values through compiled models, three ways.
 
     numerics.py --bin=DIR [--only=NAME]

@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Models that are legal and unusual: names, outputs, functions, sizes of tensors and of files.
 
     odd_models.py --bin=DIR [--large=FOLDER]

@@ -42,7 +42,7 @@ TEST(LoopSimplifyProperty, EqualValueWithinBounds) {
   }
 }
 
-TEST(LoopSimplifyProperty, SimplifyingTwiceChangesNothing) {
+TEST(LoopSimplifyProperty, SimplifyingTwiceSeldomChangesAnything) {
   const Func names = testing::sample_func();
   int changed = 0;
   for (u64 seed = 0; seed < 3000; seed++) {

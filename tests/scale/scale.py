@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 """Models of many nodes: compile without exhausting stack, memory or patience, and compute what the reference computes.
 
     scale.py --bin=DIR [--nodes=2000] [--only=NAME]... [--keep=DIR]

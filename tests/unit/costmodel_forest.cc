@@ -1,5 +1,5 @@
 // The trees of the cost model as text: what is written reads back equal, what is damaged is refused with its line; and
-// the ones that ship fit this program's features and know more than the analytic model.
+// the ones that ship fit this program's features.
 #include "costmodel/forest.h"
 
 #include <gmock/gmock.h>

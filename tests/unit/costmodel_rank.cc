@@ -90,7 +90,7 @@ TEST(TreeModel, RanksLikeTheAnalyticModelFirstAndThenLearns) {
   EXPECT_GT(accuracy(*model, test, upside_down(test)), 0.8);
 }
 
-TEST(TreeModel, LearnsFromFailuresAndFromNothingElse) {
+TEST(TreeModel, ABatchOfFailuresLeavesScoresFinite) {
   const Sample sample = random_programs(40, 3);
   const std::unique_ptr<CostModel> model = tree_model({}, 1);
   model->update(sample.task, sample.candidates(), std::vector<double>(sample.funcs.size(), kInfinity));

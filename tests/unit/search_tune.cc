@@ -99,6 +99,7 @@ TEST(Tune, BeatsTheDefaultWithinItsBudget) {
   }
   EXPECT_LT(tuned, untuned);
   EXPECT_EQ(trials, 131);
+  EXPECT_EQ(result.progress.mistakes, 0);
 }
 
 TEST(Tune, EachPartCanBeLeftOut) {

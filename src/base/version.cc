@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace mcc {
+
+const char* const kVersion = MCC_VERSION;
+
+}  // namespace mcc
