@@ -99,19 +99,19 @@ std::vector<Candidate> neighbours(const std::vector<Sketch>& space, const Candid
 namespace {
 
 // Depth first over the open steps: alternatives that continue the trace at `at`.
-bool match(const Sketch& sketch, const Trace& trace, size_t open, size_t at, std::vector<int>& choices) {
-  if (open == sketch.steps.size()) return at == trace.size();
+bool match(const Sketch& sketch, const Trace& trace, size_t open, size_t place, std::vector<int>& choices) {
+  if (open == sketch.steps.size()) return place == trace.size();
   const OpenStep& step = sketch.steps[open];
   for (size_t a = 0; a < step.alternatives.size(); a++) {
     const std::vector<Step>& steps = step.alternatives[a];
-    if (at + steps.size() > trace.size() ||
-        !std::equal(steps.begin(), steps.end(), trace.begin() + static_cast<std::ptrdiff_t>(at)))
+    if (place + steps.size() > trace.size() ||
+        !std::equal(steps.begin(), steps.end(), trace.begin() + static_cast<std::ptrdiff_t>(place)))
       continue;
     int* chosen = step.knob < 0 ? nullptr : &choices[at(step.knob)];
     if (chosen && *chosen >= 0 && *chosen != static_cast<int>(a)) continue;
     const int before = chosen ? *chosen : 0;
     if (chosen) *chosen = static_cast<int>(a);
-    if (match(sketch, trace, open + 1, at + steps.size(), choices)) return true;
+    if (match(sketch, trace, open + 1, place + steps.size(), choices)) return true;
     if (chosen) *chosen = before;
   }
   return false;

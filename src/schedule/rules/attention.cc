@@ -7,6 +7,7 @@
 // What the products read across, k for one, is copied in the order of their tiles: once for each head inside of its
 // loop, or for all heads before. One knob decides whether all this is done, or each stage is computed as a whole.
 #include <algorithm>
+#include <utility>
 
 #include "schedule/rules/rules.h"
 

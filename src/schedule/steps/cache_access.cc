@@ -74,7 +74,7 @@ Reason step_cache_access(State& state, const Step& step) {
   copy.region = stage.region;
   Shape shape;
   std::map<int, loop::Expr> rename;
-  std::vector<loop::Expr> from, to;
+  std::vector<loop::Expr> own, to;
   i64 size = 1;
   for (size_t w = 1; w < step.loops.size(); w++) {
     const auto axis =
@@ -82,7 +82,7 @@ Reason step_cache_access(State& state, const Step& step) {
     if (axis == used.end()) return fmt::format("cache_access: {} is not read along {}", from.name, step.loops[w]);
     const Axis& moved = stage.axes[at(*axis)];
     to.push_back(loop::var(add_axis(state, copy, moved.name, moved.extent)));
-    from.push_back(loop::var(moved.var));
+    own.push_back(loop::var(moved.var));
     rename[moved.var] = to.back();
     shape.push_back(moved.extent);
     size *= std::max<i64>(1, moved.extent);
@@ -93,7 +93,7 @@ Reason step_cache_access(State& state, const Step& step) {
     return fmt::format("cache_access: {} is also read along {}", from.name, stage.axes[at(used[0])].name);
   const int target = new_buffer(state, from.name + ".panel", from.dtype, std::move(shape));
   copy.store = {target, std::move(to), loop::substitute(*read, rename), loop::StoreOp::assign, copy.block};
-  const loop::Expr instead = loop::load(state.buffers.back(), target, std::move(from));
+  const loop::Expr instead = loop::load(state.buffers.back(), target, std::move(own));
   stage.store.value =
       loop::map_loads(stage.store.value, [&](const loop::Expr& load) { return load.i == source ? instead : load; });
   insert_stage(state, id, std::move(copy));
