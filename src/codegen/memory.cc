@@ -131,7 +131,7 @@ Address Emitter::address(int buffer, const std::vector<Expr>& index) {
 // The address of lane `lane_offset` (the first lane of a part), without the scattered offsets.
 Value* Emitter::uniform_pointer(int buffer, const Address& at, i64 lane_offset) {
   const i64 size = size_of(func_.buffer(buffer).dtype);
-  Value* pointer = bases_[at(buffer)];
+  Value* pointer = bases_[static_cast<size_t>(buffer)];
   MCC_CHECK(pointer);
   for (const Address::Term& term : at.terms) {
     Value*& known = pointer_cache_[{pointer, term.v, term.factor * size}];
