@@ -6,7 +6,7 @@
 
 #include "base/rng.h"
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/space.h"
 
 namespace mcc::samples {

@@ -7,6 +7,7 @@
 #pragma once
 #include <fmt/format.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -43,5 +44,11 @@ template <typename... Args>
 
 inline i64 ceil_div(i64 a, i64 b) { return a / b + (a % b > 0); }  // b > 0
 inline i64 round_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
+
+// An id, a number or an enumerator as a subscript: shape[at(axis)].
+template <typename T>
+constexpr size_t at(T i) {
+  return static_cast<size_t>(i);
+}
 
 }  // namespace mcc

@@ -23,8 +23,8 @@ std::string read_file(const fs::path& path) {
     fail("{}: is a folder, a file is needed", path.string());
   }
   std::string bytes;
-  if (S_ISREG(info.st_mode))
-    bytes.reserve(static_cast<size_t>(info.st_size));  // grown step by step it would need twice
+  // Grown step by step it would need twice the memory.
+  if (S_ISREG(info.st_mode)) bytes.reserve(static_cast<size_t>(info.st_size));
   char chunk[1 << 16];
   ssize_t n;
   while ((n = read(fd, chunk, sizeof chunk)) > 0) bytes.append(chunk, static_cast<size_t>(n));

@@ -14,7 +14,10 @@ u64 fold(u64 a, u64 b) {
 
 u64 read_up_to_8(const char* at, size_t n) {
   u64 word = 0;
-  if (std::endian::native == std::endian::little && n == 8) return std::memcpy(&word, at, 8), word;
+  if (std::endian::native == std::endian::little && n == 8) {
+    std::memcpy(&word, at, 8);
+    return word;
+  }
   for (size_t i = 0; i < n; i++) word |= static_cast<u64>(static_cast<u8>(at[i])) << (8 * i);
   return word;
 }

@@ -23,9 +23,13 @@ struct Pipe {
   Pipe() {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) throw JobError(fmt::format("cannot make a pipe: {}", std::strerror(errno)));
-    read_end = ends[0], write_end = ends[1];
+    read_end = ends[0];
+    write_end = ends[1];
   }
-  ~Pipe() { close_end(read_end), close_end(write_end); }
+  ~Pipe() {
+    close_end(read_end);
+    close_end(write_end);
+  }
   static void close_end(int& fd) {
     if (fd >= 0) close(fd);
     fd = -1;

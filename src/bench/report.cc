@@ -55,7 +55,10 @@ nlohmann::ordered_json row_json(const BenchRow& row) {
   nlohmann::ordered_json sides = nlohmann::ordered_json::array(), json;
   for (const Side& side : row.sides) {
     sides.push_back({{"name", side.name}, {"min_ms", side.best()}, {"median_ms", side.middle()}});
-    if (side.load_ms > 0) sides.back()["load_ms"] = side.load_ms, sides.back()["first_ms"] = side.first_ms;
+    if (side.load_ms > 0) {
+      sides.back()["load_ms"] = side.load_ms;
+      sides.back()["first_ms"] = side.first_ms;
+    }
   }
   json = {{"model", row.model}, {"threads", row.threads}, {"sides", sides}};
   if (const Side* peer = row.best_peer()) {
@@ -108,8 +111,10 @@ MeanRatio mean_ratio(const BenchReport& report, int threads) {
     log_min += std::log(row.sides[0].best() / peer->best());
     log_median += std::log(row.sides[0].middle() / peer->middle());
   }
-  if (mean.models > 0)
-    mean.by_min = std::exp(log_min / mean.models), mean.by_median = std::exp(log_median / mean.models);
+  if (mean.models > 0) {
+    mean.by_min = std::exp(log_min / mean.models);
+    mean.by_median = std::exp(log_median / mean.models);
+  }
   return mean;
 }
 

@@ -11,9 +11,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Step = std::optional<Json>;  // none: not expressible
 
-const TensorType& type_of(const Graph& g, ValueId v) { return g.values[static_cast<size_t>(v)].type; }
+const TensorType& type_of(const Graph& g, ValueId v) { return g.value(v).type; }
 const Shape& shape_of(const Graph& g, ValueId v) { return type_of(g, v).shape; }
-bool is_constant(const Graph& g, ValueId v) { return g.values[static_cast<size_t>(v)].constant != nullptr; }
+bool is_constant(const Graph& g, ValueId v) { return g.value(v).constant != nullptr; }
 
 Json with_epilogue(Json step, bool bias) {
   step["bias"] = bias;
@@ -111,7 +111,10 @@ const std::vector<Starter>& starters() {
 // Whether the node could be made part of the step before it; it then is.
 bool joins(const Graph& g, const Node& n, Json& step) {
   if (!step.contains("activation") || step["activation"] != "") return false;
-  if (n.op == "Relu" || n.op == "Gelu") return step["activation"] = n.op == "Relu" ? "relu" : "gelu", true;
+  if (n.op == "Relu" || n.op == "Gelu") {
+    step["activation"] = n.op == "Relu" ? "relu" : "gelu";
+    return true;
+  }
   if (n.op == "Clip") {
     step["activation"] = "clip";
     step["low"] = n.attrs.get_float("min", -3e38);

@@ -76,7 +76,8 @@ Value* plain_divide(IRBuilder<>& b, ExprOp op, bool is_signed, Value* x, Value* 
 Value* divide(IRBuilder<>& b, ExprOp op, bool is_signed, Value* x, Value* y) {
   if (is_plain_divisor(y)) return plain_divide(b, op, is_signed, x, y);
   Type* type = x->getType();
-  x = b.CreateFreeze(x), y = b.CreateFreeze(y);  // inactive lanes may hold poison, and dividing by it is undefined
+  x = b.CreateFreeze(x);
+  y = b.CreateFreeze(y);  // inactive lanes may hold poison, and dividing by it is undefined
   Value* zero = b.CreateICmpEQ(y, int_constant(type, 0));
   Value* unsafe = zero;
   if (is_signed) {

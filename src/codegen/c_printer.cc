@@ -173,14 +173,14 @@ class Printer {
   }
 
  private:
-  std::string buffer_name(int b) const { return identifier('b', b, func_.buffers[static_cast<size_t>(b)].name); }
-  std::string var_name(int v) const { return identifier('v', v, func_.vars[static_cast<size_t>(v)]); }
+  std::string buffer_name(int b) const { return identifier('b', b, func_.buffer(b).name); }
+  std::string var_name(int v) const { return identifier('v', v, func_.vars[at(v)]); }
 
   std::string declarations(const std::set<int>& used) const {
     std::string text;
     for (const int b : used) {
-      const loop::Buffer& buffer = func_.buffers[static_cast<size_t>(b)];
-      const Placement& place = layout_.buffers[static_cast<size_t>(b)];
+      const loop::Buffer& buffer = func_.buffer(b);
+      const Placement& place = layout_.buffers[at(b)];
       const std::string type = memory_type(buffer.dtype), id = buffer_name(b);
       if (place.place == Place::stack) {
         text += fmt::format("  {0} {1}[{2}];\n  (void){1};\n", type, id,
@@ -212,7 +212,7 @@ class Printer {
   std::string element(int b, const std::vector<Expr>& index) {
     std::string offset;
     for (size_t d = 0; d < index.size(); d++) {
-      const i64 stride = layout_.buffers[static_cast<size_t>(b)].strides[d];
+      const i64 stride = layout_.buffers[at(b)].strides[d];
       if (!offset.empty()) offset += " + ";
       offset += stride == 1 ? index_expression(index[d]) : fmt::format("{} * {}", index_expression(index[d]), stride);
     }
@@ -220,7 +220,7 @@ class Printer {
   }
 
   std::string load(int b, const std::vector<Expr>& index) {
-    const DType dtype = func_.buffers[static_cast<size_t>(b)].dtype;
+    const DType dtype = func_.buffer(b).dtype;
     if (is_narrow(dtype)) return fmt::format("mcc_from_{}({})", name(dtype), element(b, index));
     return dtype == DType::boolean ? fmt::format("({} != 0)", element(b, index)) : element(b, index);
   }
@@ -245,7 +245,7 @@ class Printer {
   }
 
   void store(const loop::Store& s, const std::string& indent, std::string& out) {
-    const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+    const DType dtype = func_.buffer(s.buffer).dtype;
     std::string value = expression(s.value);
     if (s.op != StoreOp::assign) value = binary(loop::operation(s.op), dtype, load(s.buffer, s.index), value);
     if (is_narrow(dtype)) value = fmt::format("mcc_to_{}({})", name(dtype), value);
@@ -253,7 +253,7 @@ class Printer {
   }
 
   void prefetch(const loop::Prefetch& fetch, const std::string& indent, std::string& out) {
-    const loop::Buffer& buffer = func_.buffers[static_cast<size_t>(fetch.buffer)];
+    const loop::Buffer& buffer = func_.buffer(fetch.buffer);
     const std::string at = fmt::format("({}) * {}", expression(fetch.at), size_of(buffer.dtype));
     for (i64 line = 0; line < fetch.lines; line++) {
       out +=

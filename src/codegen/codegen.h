@@ -23,12 +23,12 @@ struct CodegenOptions {
 // A relocatable ELF object with all the kernels. Thread safe (one LLVM context a call). Throws JobError when LLVM
 // refuses.
 std::string compile_object(std::span<const KernelSource> kernels, const Target& target, const CodegenOptions& = {});
-std::string compile_assembly(std::span<const KernelSource> kernels, const Target& target,
-                             const CodegenOptions& = {});  // for people and tests
-std::string compile_llvm_ir(std::span<const KernelSource> kernels, const Target& target,
-                            const CodegenOptions& = {});  // before LLVM's passes
-std::string compile_ir_text(std::string_view llvm_ir,
-                            const Target& target);  // a module written as text (model tables) -> object
+// The same for people and tests.
+std::string compile_assembly(std::span<const KernelSource> kernels, const Target& target, const CodegenOptions& = {});
+// Before LLVM's passes.
+std::string compile_llvm_ir(std::span<const KernelSource> kernels, const Target& target, const CodegenOptions& = {});
+// A module written as text (the model's tables) -> object.
+std::string compile_ir_text(std::string_view llvm_ir, const Target& target);
 
 // C source of the same kernels (portable, no intrinsics): --emit=c.
 std::string print_c(std::span<const KernelSource> kernels);

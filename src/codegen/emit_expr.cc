@@ -73,6 +73,40 @@ Parts Emitter::conjunction(const Parts& mask, const Val& condition, bool negate)
   return result;
 }
 
+// The value of one side or the other, of which only one is computed.
+Val Emitter::branching_select(Value* condition, const std::function<Val()>& yes, const std::function<Val()>& no) {
+  llvm::LLVMContext& context = b.getContext();
+  auto* then_block = llvm::BasicBlock::Create(context, "then", function_);
+  auto* else_block = llvm::BasicBlock::Create(context, "else", function_);
+  auto* join = llvm::BasicBlock::Create(context, "join", function_);
+  b.CreateCondBr(condition, then_block, else_block);
+  const auto side = [&](llvm::BasicBlock*& block, const std::function<Val()>& emit) {
+    const Scope scope(*this);
+    b.SetInsertPoint(block);
+    const Val value = emit();
+    block = b.GetInsertBlock();
+    return value;
+  };
+  Val then_value = side(then_block, yes), else_value = side(else_block, no);
+  const bool is_varying = then_value.varying || else_value.varying;
+  const auto leave = [&](llvm::BasicBlock* block, Val& value) {
+    b.SetInsertPoint(block);
+    if (is_varying) value = varying(value);
+    b.CreateBr(join);
+  };
+  leave(then_block, then_value);
+  leave(else_block, else_value);
+  b.SetInsertPoint(join);
+  Val result{is_varying, {}};
+  for (size_t p = 0; p < then_value.parts.size(); p++) {
+    llvm::PHINode* phi = b.CreatePHI(then_value.parts[p]->getType(), 2);
+    phi->addIncoming(then_value.parts[p], then_block);
+    phi->addIncoming(else_value.parts[p], else_block);
+    result.parts.push_back(phi);
+  }
+  return result;
+}
+
 // `pure`: neither side loads, so both may be evaluated.
 Val Emitter::lazy_select(const Expr& cond, const std::function<Val()>& yes, const std::function<Val()>& no, bool pure) {
   const Val condition = expression(cond);
@@ -91,38 +125,9 @@ Val Emitter::lazy_select(const Expr& cond, const std::function<Val()>& yes, cons
       result.parts.push_back(b.CreateSelect(condition.parts[p], a.parts[p], c.parts[p]));
     return result;
   }
-  if (pure) {
-    const Val a = yes();
-    return map(a, no(), [&](Value* x, Value* y) { return b.CreateSelect(condition.parts[0], x, y); });
-  }
-  llvm::LLVMContext& context = b.getContext();
-  auto* then_block = llvm::BasicBlock::Create(context, "then", function_);
-  auto* else_block = llvm::BasicBlock::Create(context, "else", function_);
-  auto* join = llvm::BasicBlock::Create(context, "join", function_);
-  b.CreateCondBr(condition.parts[0], then_block, else_block);
-  const auto side = [&](llvm::BasicBlock* block, const std::function<Val()>& emit) {
-    const Scope scope(*this);
-    b.SetInsertPoint(block);
-    return emit();
-  };
-  Val a = side(then_block, yes);
-  then_block = b.GetInsertBlock();
-  Val c = side(else_block, no);
-  else_block = b.GetInsertBlock();
-  if (a.varying || c.varying) {
-    b.SetInsertPoint(then_block), a = varying(a);
-    b.SetInsertPoint(else_block), c = varying(c);
-  }
-  b.SetInsertPoint(then_block), b.CreateBr(join);
-  b.SetInsertPoint(else_block), b.CreateBr(join);
-  b.SetInsertPoint(join);
-  Val result{a.varying, {}};
-  for (size_t p = 0; p < a.parts.size(); p++) {
-    llvm::PHINode* phi = b.CreatePHI(a.parts[p]->getType(), 2);
-    phi->addIncoming(a.parts[p], then_block), phi->addIncoming(c.parts[p], else_block);
-    result.parts.push_back(phi);
-  }
-  return result;
+  if (!pure) return branching_select(condition.parts[0], yes, no);
+  const Val a = yes();
+  return map(a, no(), [&](Value* x, Value* y) { return b.CreateSelect(condition.parts[0], x, y); });
 }
 
 namespace {

@@ -70,7 +70,7 @@ class Conductor {
 
   // Null for buffers on a region's stack.
   Value* base_pointer(llvm::IRBuilder<>& b, Value* args, Value* scratch, Value* thread, int buffer) {
-    const Placement& place = layout_.buffers[static_cast<size_t>(buffer)];
+    const Placement& place = layout_.buffers[at(buffer)];
     if (place.place == Place::stack) return nullptr;
     if (place.place == Place::param) {
       return b.CreateLoad(pointer(), b.CreateConstGEP1_64(pointer(), args, static_cast<u64>(place.offset)));
@@ -120,7 +120,7 @@ class Conductor {
   Inputs inputs(const std::set<int>& used) {
     Inputs in;
     for (const int buffer : used) {
-      if (layout_.buffers[static_cast<size_t>(buffer)].place != Place::stack) in.buffers.push_back(buffer);
+      if (layout_.buffers[at(buffer)].place != Place::stack) in.buffers.push_back(buffer);
     }
     for (const Loop* l : open_loops_) {
       if (emitter_.var_value(l->var).kind == VarValue::value) in.vars.push_back(l->var);
@@ -135,8 +135,8 @@ class Conductor {
                                 Function::InternalLinkage);
     f->addFnAttr(llvm::Attribute::NoInline);
     for (unsigned i = 0; i < in.buffers.size(); i++) {
-      const loop::Buffer& buffer = func_.buffers[static_cast<size_t>(in.buffers[i])];
-      const Placement& place = layout_.buffers[static_cast<size_t>(in.buffers[i])];
+      const loop::Buffer& buffer = func_.buffer(in.buffers[i]);
+      const Placement& place = layout_.buffers[at(in.buffers[i])];
       f->addParamAttr(i, llvm::Attribute::NoAlias);
       f->addParamAttr(i, llvm::Attribute::NoCapture);
       if (buffer.scope == loop::Scope::input || buffer.scope == loop::Scope::constant)
@@ -189,7 +189,8 @@ class Conductor {
     const auto put = [&](Value* value) {
       b.CreateAlignedStore(value, b.CreateConstGEP1_64(b.getInt64Ty(), context, slot++), llvm::Align(8));
     };
-    put(kernel_->getArg(0)), put(kernel_->getArg(1));
+    put(kernel_->getArg(0));
+    put(kernel_->getArg(1));
     for (const int var : in.vars) put(emitter_.var_value(var).v);
     Value* runtime = kernel_->getArg(2);
     Type* const types[] = {pointer(), pointer(), pointer(), b.getInt64Ty()};
@@ -236,7 +237,8 @@ class Conductor {
     auto* work = llvm::BasicBlock::Create(context, "work", f);
     auto* nothing = llvm::BasicBlock::Create(context, "nothing", f);
     b.CreateCondBr(b.CreateICmpSLT(f->getArg(1), f->getArg(2)), work, nothing);
-    b.SetInsertPoint(nothing), b.CreateRetVoid();
+    b.SetInsertPoint(nothing);
+    b.CreateRetVoid();
     b.SetInsertPoint(work);
     const auto slot = [&](Type* type, u64 i) {
       return b.CreateAlignedLoad(type, b.CreateConstGEP1_64(b.getInt64Ty(), f->getArg(0), i), llvm::Align(8));
@@ -246,7 +248,8 @@ class Conductor {
     std::vector<Value*> values;
     for (const int buffer : in.buffers) values.push_back(base_pointer(b, args, scratch, thread, buffer));
     for (u64 v = 0; v < in.vars.size(); v++) values.push_back(slot(b.getInt64Ty(), v + 2));
-    values.push_back(f->getArg(1)), values.push_back(f->getArg(2));
+    values.push_back(f->getArg(1));
+    values.push_back(f->getArg(2));
     b.CreateCall(body, values);
     b.CreateRetVoid();
     return f;

@@ -4,7 +4,7 @@
 
 #include "codegen/emitter.h"
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 
 namespace mcc::codegen {
@@ -35,10 +35,11 @@ void widest_element(const loop::Func& func, const std::vector<Stmt>& body, int v
   for (const Stmt& stmt : body) {
     if (const Loop* l = std::get_if<Loop>(&stmt.node)) widest_element(func, l->body, var, bytes);
     if (const loop::If* branch = std::get_if<loop::If>(&stmt.node)) {
-      widest_element(func, branch->then_body, var, bytes), widest_element(func, branch->else_body, var, bytes);
+      widest_element(func, branch->then_body, var, bytes);
+      widest_element(func, branch->else_body, var, bytes);
     }
     if (const loop::Store* s = std::get_if<loop::Store>(&stmt.node)) {
-      bytes = std::max(bytes, computed_bytes(func.buffers[static_cast<size_t>(s->buffer)].dtype));
+      bytes = std::max(bytes, computed_bytes(func.buffer(s->buffer).dtype));
       for (const Expr& index : s->index) widen_for_loads(index, var, bytes);
       widen_for_loads(s->value, var, bytes);
     }
@@ -62,7 +63,7 @@ std::vector<Part> split_lanes(i64 extent, i64 native) {
   return parts;
 }
 
-void Emitter::set_var(int var, VarValue value) { vars_[static_cast<size_t>(var)] = value; }
+void Emitter::set_var(int var, VarValue value) { vars_[at(var)] = value; }
 
 void Emitter::statements(const std::vector<Stmt>& body) {
   for (const Stmt& stmt : body) statement(stmt);
@@ -158,7 +159,7 @@ const Loop* Emitter::lane_reduction(const Loop& l) const {
   if (inner->body.size() != 1 || inner->extent > kMaxParts * native_lanes(*inner)) return nullptr;
   const loop::Store* s = std::get_if<loop::Store>(&inner->body[0].node);
   if (!s || s->op == StoreOp::assign || loop::loads_buffer(s->value, s->buffer)) return nullptr;
-  if (layout_.buffers[static_cast<size_t>(s->buffer)].lane_pitch > 1) return nullptr;
+  if (layout_.buffers[at(s->buffer)].lane_pitch > 1) return nullptr;
   for (const Expr& index : s->index) {
     if (has_load(index) || std::ranges::any_of(vars, [&](int var) { return loop::uses_var(index, var); }))
       return nullptr;
@@ -169,7 +170,7 @@ const Loop* Emitter::lane_reduction(const Loop& l) const {
 // Every lane accumulates on its own; the lanes meet after the nest.
 void Emitter::reduce_lanes(const Loop& l, const Loop& lanes) {
   const loop::Store& s = std::get<loop::Store>(lanes.body[0].node);
-  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const DType dtype = func_.buffer(s.buffer).dtype;
   const std::vector<Part> parts = split_lanes(lanes.extent, native_lanes(lanes));
   const Expr start = loop::identity(s.op, dtype);
   partial_.store = &s;
@@ -204,7 +205,7 @@ void Emitter::enter_home(const Loop* home) {
   const auto found = layout_.homes.find(home);
   if (found == layout_.homes.end()) return;
   for (const int buffer : found->second) {
-    const i64 bytes = layout_.buffers[static_cast<size_t>(buffer)].bytes;
+    const i64 bytes = layout_.buffers[at(buffer)].bytes;
     set_buffer(buffer, stack(llvm::ArrayType::get(b.getInt8Ty(), static_cast<u64>(bytes))));
   }
 }
@@ -249,8 +250,10 @@ Value* Emitter::horizontal(StoreOp op, DType dtype, const Val& value) {
     const unsigned lanes = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
     for (unsigned half = lanes / 2; half >= 1; half /= 2) {
       llvm::SmallVector<int, 32> low, high;
-      for (unsigned lane = 0; lane < half; lane++)
-        low.push_back(static_cast<int>(lane)), high.push_back(static_cast<int>(lane + half));
+      for (unsigned lane = 0; lane < half; lane++) {
+        low.push_back(static_cast<int>(lane));
+        high.push_back(static_cast<int>(lane + half));
+      }
       vector = accumulate(op, dtype, b.CreateShuffleVector(vector, low), b.CreateShuffleVector(vector, high));
     }
     Value* lane = b.CreateExtractElement(vector, u64{0});
@@ -273,7 +276,7 @@ Value* Emitter::horizontal(StoreOp op, DType dtype, const Val& value) {
 }
 
 void Emitter::store_uniform(const loop::Store& s, const Address& address, const Val& value) {
-  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const DType dtype = func_.buffer(s.buffer).dtype;
   Value* result = nullptr;
   if (s.op == StoreOp::assign) {
     result = value.varying
@@ -290,7 +293,7 @@ void Emitter::store_uniform(const loop::Store& s, const Address& address, const 
 
 // Lanes may meet in one element, so they go one after the other.
 void Emitter::accumulate_scattered(const loop::Store& s, const Address& address, const Val& value) {
-  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const DType dtype = func_.buffer(s.buffer).dtype;
   const llvm::Align align(static_cast<u64>(size_of(dtype)));
   const Parts to = pointers(s.buffer, address);
   for (size_t p = 0; p < to.size(); p++) {
@@ -304,7 +307,7 @@ void Emitter::accumulate_scattered(const loop::Store& s, const Address& address,
 }
 
 void Emitter::add_to_partial(const loop::Store& s) {
-  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const DType dtype = func_.buffer(s.buffer).dtype;
   const Val value = varying(expression(s.value));
   for (size_t p = 0; p < value.parts.size(); p++) {
     llvm::AllocaInst* sum = partial_.parts[p];
@@ -322,7 +325,7 @@ void Emitter::store(const loop::Store& s) {
   const Val lanes = varying(value);
   if (s.op == StoreOp::assign) return store_varying(s.buffer, to, lanes);
   if (!to.scattered.empty()) return accumulate_scattered(s, to, lanes);
-  const DType dtype = func_.buffers[static_cast<size_t>(s.buffer)].dtype;
+  const DType dtype = func_.buffer(s.buffer).dtype;
   store_varying(s.buffer, to,
                 map(load(s.buffer, to), lanes, [&](Value* old, Value* v) { return accumulate(s.op, dtype, old, v); }));
 }

@@ -88,8 +88,8 @@ class Emitter {
   void counted_loop(Value* begin, Value* end, const std::function<void(Value*)>& body);
   void enter_home(const loop::Loop* home);  // fresh stack buffers for one iteration of their home
   void set_var(int var, VarValue value);
-  const VarValue& var_value(int var) const { return vars_[static_cast<size_t>(var)]; }
-  void set_buffer(int buffer, Value* base) { bases_[static_cast<size_t>(buffer)] = base; }
+  const VarValue& var_value(int var) const { return vars_[at(var)]; }
+  void set_buffer(int buffer, Value* base) { bases_[at(buffer)] = base; }
   void branch(const loop::If& branch, const std::function<void(const std::vector<loop::Stmt>&)>& emit);
   void serial_loop(const loop::Loop& l, const std::function<void()>& body);
 
@@ -116,7 +116,8 @@ class Emitter {
   Value* horizontal(loop::StoreOp op, DType dtype, const Val& value);
 
   // --- emit_expr.cc
-  Val lazy_select(const loop::Expr& cond, const std::function<Val()>& a, const std::function<Val()>& other, bool pure);
+  Val branching_select(Value* condition, const std::function<Val()>& yes, const std::function<Val()>& no);
+  Val lazy_select(const loop::Expr& cond, const std::function<Val()>& yes, const std::function<Val()>& no, bool pure);
   Val unary(const loop::Expr& expr);
   Val binary(const loop::Expr& expr);
   Val map(const Val& a, const std::function<Value*(Value*)>& f);

@@ -73,13 +73,16 @@ class Walk {
           region_++;
           inside(stmt);
         } else {
-          path_.push_back(l), sequence(l->body), path_.pop_back();
+          path_.push_back(l);
+          sequence(l->body);
+          path_.pop_back();
         }
       } else {
         const loop::If& branch = std::get<loop::If>(stmt.node);
         region_++;
         expression(branch.condition);
-        sequence(branch.then_body), sequence(branch.else_body);
+        sequence(branch.then_body);
+        sequence(branch.else_body);
       }
     }
   }
@@ -88,7 +91,10 @@ class Walk {
     if (const Loop* l = std::get_if<Loop>(&stmt.node)) {
       const bool vector =
           l->kind == LoopKind::vectorize && l->extent > 1 && !in_vector_ && !may_diverge(l->body, l->var);
-      if (vector) layout_.vector_loops.insert(l), in_vector_ = true;
+      if (vector) {
+        layout_.vector_loops.insert(l);
+        in_vector_ = true;
+      }
       path_.push_back(l);
       for (const Stmt& inner : l->body) inside(inner);
       path_.pop_back();
@@ -111,7 +117,7 @@ class Walk {
   }
 
   void use(int buffer) {
-    Uses& uses = uses_[static_cast<size_t>(buffer)];
+    Uses& uses = uses_[at(buffer)];
     uses.regions.insert(region_);
     if (!uses.seen) uses.loops = path_;
     uses.seen = true;

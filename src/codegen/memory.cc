@@ -61,8 +61,14 @@ void Emitter::add_linear(const Expr& expr, i64 scale, Address& into) {
       if (value.v) add_term(into, value.v, scale, value.depth);
       return;
     }
-    case ExprOp::add: add_linear(expr.args[0], scale, into), add_linear(expr.args[1], scale, into); return;
-    case ExprOp::sub: add_linear(expr.args[0], scale, into), add_linear(expr.args[1], -scale, into); return;
+    case ExprOp::add:
+      add_linear(expr.args[0], scale, into);
+      add_linear(expr.args[1], scale, into);
+      return;
+    case ExprOp::sub:
+      add_linear(expr.args[0], scale, into);
+      add_linear(expr.args[1], -scale, into);
+      return;
     case ExprOp::neg: add_linear(expr.args[0], -scale, into); return;
     case ExprOp::mul:
       if (const std::optional<i64> k = number(expr.args[1])) return add_linear(expr.args[0], scale * *k, into);
@@ -104,8 +110,8 @@ void add(llvm::IRBuilder<>& b, Address& to, const Address& other) {
 }  // namespace
 
 Address Emitter::address(int buffer, const std::vector<Expr>& index) {
-  const Placement& place = layout_.buffers[static_cast<size_t>(buffer)];
-  const loop::Buffer& type = func_.buffers[static_cast<size_t>(buffer)];
+  const Placement& place = layout_.buffers[at(buffer)];
+  const loop::Buffer& type = func_.buffer(buffer);
   Address rows, last;
   for (size_t d = 0; d < index.size(); d++) {
     add_linear(index[d], place.strides[d] * place.lane_pitch, d + 1 == index.size() ? last : rows);
@@ -124,7 +130,7 @@ Address Emitter::address(int buffer, const std::vector<Expr>& index) {
 
 // The address of lane `lane_offset` (the first lane of a part), without the scattered offsets.
 Value* Emitter::uniform_pointer(int buffer, const Address& at, i64 lane_offset) {
-  const i64 size = size_of(func_.buffers[static_cast<size_t>(buffer)].dtype);
+  const i64 size = size_of(func_.buffer(buffer).dtype);
   Value* pointer = bases_[static_cast<size_t>(buffer)];
   MCC_CHECK(pointer);
   for (const Address::Term& term : at.terms) {
@@ -139,7 +145,7 @@ Value* Emitter::uniform_pointer(int buffer, const Address& at, i64 lane_offset) 
 }
 
 Parts Emitter::pointers(int buffer, const Address& at) {
-  const i64 size = size_of(func_.buffers[static_cast<size_t>(buffer)].dtype);
+  const i64 size = size_of(func_.buffer(buffer).dtype);
   Parts result;
   for (size_t p = 0; p < lanes_->parts.size(); p++) {
     const Part& part = lanes_->parts[p];
@@ -211,7 +217,7 @@ void Emitter::store_packed(Value* value, Value* pointer, i64 element_bytes, cons
 }
 
 Value* Emitter::load_part(int buffer, const Address& at, const Part& part) {
-  const DType dtype = func_.buffers[static_cast<size_t>(buffer)].dtype;
+  const DType dtype = func_.buffer(buffer).dtype;
   const i64 size = size_of(dtype);
   Type* type = memory_type(dtype);
   const i64 first = at.lane == -1 ? part.begin + part.active - 1 : part.begin;
@@ -229,7 +235,7 @@ Value* Emitter::load_part(int buffer, const Address& at, const Part& part) {
 // Lanes `at.lane` (2 to 4) elements apart: as many whole vectors, the last one ending with the last lane, shuffled
 // together.
 Value* Emitter::load_strided(int buffer, const Address& at, const Part& part) {
-  const DType dtype = func_.buffers[static_cast<size_t>(buffer)].dtype;
+  const DType dtype = func_.buffer(buffer).dtype;
   const i64 size = size_of(dtype), last = (part.width - 1) * at.lane + 1 - part.width;
   Value* first = uniform_pointer(buffer, at, part.begin);
   Type* vector = llvm::FixedVectorType::get(memory_type(dtype), static_cast<unsigned>(part.width));
@@ -252,7 +258,7 @@ Value* Emitter::load_strided(int buffer, const Address& at, const Part& part) {
 }
 
 Val Emitter::load(int buffer, const Address& at) {
-  const DType dtype = func_.buffers[static_cast<size_t>(buffer)].dtype;
+  const DType dtype = func_.buffer(buffer).dtype;
   const i64 size = size_of(dtype);
   const llvm::Align align(static_cast<u64>(size));
   Type* type = memory_type(dtype);
@@ -299,7 +305,7 @@ void Emitter::prefetch(const loop::Prefetch& fetch) {
 }
 
 void Emitter::store_varying(int buffer, const Address& at, const Val& value) {
-  const DType dtype = func_.buffers[static_cast<size_t>(buffer)].dtype;
+  const DType dtype = func_.buffer(buffer).dtype;
   const i64 size = size_of(dtype);
   if (at.lane == 1 && at.scattered.empty()) {
     for (size_t p = 0; p < lanes_->parts.size(); p++) {

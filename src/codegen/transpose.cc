@@ -9,7 +9,7 @@
 #include <functional>
 
 #include "codegen/emitter.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::codegen {
 
@@ -29,8 +29,7 @@ std::optional<i64> stride_along(const Placement& place, const std::vector<Expr>&
   for (size_t d = 0; d < index.size(); d++) {
     const std::optional<loop::Affine> affine = loop::to_affine(index[d]);
     if (affine) {
-      const auto term = affine->terms.find(var);
-      if (term != affine->terms.end()) stride += place.strides[d] * term->second;
+      stride += place.strides[d] * affine->coefficient(var);
     } else if (loop::uses_var(index[d], var)) {
       return std::nullopt;
     }
@@ -50,7 +49,7 @@ void transpose_square(llvm::IRBuilder<>& b, std::vector<Value*>& vectors) {
     }
     for (int row = 0; row < size; row++) {
       if (row & block) continue;
-      Value *&x = vectors[static_cast<size_t>(row)], *&y = vectors[static_cast<size_t>(row + block)];
+      Value *&x = vectors[at(row)], *&y = vectors[at(row + block)];
       Value* first = b.CreateShuffleVector(x, y, low);
       y = b.CreateShuffleVector(x, y, high);
       x = first;
@@ -78,7 +77,7 @@ const loop::Store* Emitter::transposable(const Loop& u) const {
   const loop::Store* s = std::get_if<loop::Store>(&v->body[0].node);
   if (!s || s->op != loop::StoreOp::assign || s->value.dtype == DType::boolean) return nullptr;
   const auto stride = [&](int buffer, const std::vector<Expr>& index, int var) -> std::optional<i64> {
-    const Placement& place = layout_.buffers[static_cast<size_t>(buffer)];
+    const Placement& place = layout_.buffers[at(buffer)];
     return place.lane_pitch == 1 ? stride_along(place, index, var) : std::nullopt;
   };
   if (stride(s->buffer, s->index, v->var) != 1) return nullptr;
@@ -111,8 +110,7 @@ void Emitter::transposed_store(const Loop& u, const loop::Store& s) {
       set_var(v.var, {VarValue::lane, 0, nullptr, depth_});
       for (i64 column = 0; column < columns.active; column++) {
         set_var(u.var, {VarValue::number, columns.begin + column, nullptr, depth_});
-        store_varying(s.buffer, address(s.buffer, s.index),
-                      {true, {resized(b, square[static_cast<size_t>(column)], rows.width)}});
+        store_varying(s.buffer, address(s.buffer, s.index), {true, {resized(b, square[at(column)], rows.width)}});
       }
       lanes_.reset();
     }

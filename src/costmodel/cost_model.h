@@ -40,8 +40,8 @@ std::unique_ptr<CostModel> random_model(u64 seed);
 // How well scores predicted measured seconds of one batch.
 constexpr double kDistinct = 0.05;  // times closer than this share are no pair: two timings of one program differ so
 struct RankQuality {
-  double pairwise_accuracy =
-      0;  // share of pairs (of distinct seconds) in the right order; 0 where there is no such pair
+  // Share of pairs (of distinct seconds) in the right order; 0 where there is no such pair.
+  double pairwise_accuracy = 0;
   i64 pairs = 0;
   double recall_at_k = 0;  // share of the fastest k that are among the k best scored
 };

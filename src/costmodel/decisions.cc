@@ -35,7 +35,8 @@ std::vector<std::string> differing(std::span<const Decisions> all) {
   for (const Decisions& one : all) {
     for (const auto& [name, value] : one) {
       Seen& s = seen.try_emplace(name, Seen{value, 0, false}).first->second;
-      s.count++, s.differs |= s.value != value;
+      s.count++;
+      s.differs |= s.value != value;
     }
   }
   std::vector<std::string> names;

@@ -1,9 +1,8 @@
 // An ensemble of regression trees as plain data: what the cost model evaluates, and how a trained one is kept.
 //
-// Text form: a line "mcc-forest 1 features N", N the version of the features (cost_model.h) it was
-// trained on; then a line for each
-// tree, its nodes in preorder: "F<T" splits (feature number F below T goes to the first child, else - not a number
-// included - to the second), "=V" is a leaf.
+// Text form: a line "mcc-forest 1 features N", N the version of the features (cost_model.h) it was trained on; then a
+// line for each tree, its nodes in preorder: "F<T" splits (feature number F below T goes to the first child, else - not
+// a number included - to the second), "=V" is a leaf.
 #pragma once
 #include <span>
 #include <string>

@@ -117,14 +117,17 @@ bool judge(const Forest& forest, const RankGroup& group, Ranking& sum) {
   if (q.pairs == 0) return false;
   const auto first = std::max_element(scores.begin(), scores.end()) - scores.begin();
   const double best = *std::min_element(group.seconds.begin(), group.seconds.end());
-  sum.pairwise_accuracy += q.pairwise_accuracy, sum.recall += q.recall_at_k;
-  sum.first_choice += std::log(std::min(kFailedChoice, group.seconds[static_cast<size_t>(first)] / best));
+  sum.pairwise_accuracy += q.pairwise_accuracy;
+  sum.recall += q.recall_at_k;
+  sum.first_choice += std::log(std::min(kFailedChoice, group.seconds[at(first)] / best));
   return true;
 }
 
 void finish(Ranking& sum, i64 groups) {
   const double n = std::max(1.0, static_cast<double>(groups));
-  sum.pairwise_accuracy /= n, sum.recall /= n, sum.first_choice = std::exp(sum.first_choice / n);
+  sum.pairwise_accuracy /= n;
+  sum.recall /= n;
+  sum.first_choice = std::exp(sum.first_choice / n);
 }
 
 }  // namespace
@@ -147,10 +150,14 @@ CrossValidation cross_validate(std::span<const RankGroup> groups, std::span<cons
     }
     const Forest forest = train_forest(others, {}, options);
     for (size_t i = 0; i < groups.size(); i++) {
-      if (fold_of[i] == fold && judge(forest, groups[i], sum.learned)) judge({}, groups[i], sum.analytic), sum.groups++;
+      if (fold_of[i] == fold && judge(forest, groups[i], sum.learned)) {
+        judge({}, groups[i], sum.analytic);
+        sum.groups++;
+      }
     }
   }
-  finish(sum.learned, sum.groups), finish(sum.analytic, sum.groups);
+  finish(sum.learned, sum.groups);
+  finish(sum.analytic, sum.groups);
   return sum;
 }
 

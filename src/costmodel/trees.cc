@@ -92,8 +92,11 @@ class TreeModel : public CostModel {
       groups.push_back(std::move(group));
     }
     TrainingOptions options;
-    options.trees = 120, options.eta = 0.1, options.depth = 4;
-    options.rows = 0.7, options.columns = 0.4;
+    options.trees = 120;
+    options.eta = 0.1;
+    options.depth = 4;
+    options.rows = 0.7;
+    options.columns = 0.4;
     options.seed = seed_;
     learned.forest = train_forest(groups, start_, options);
     learned.stale = false;

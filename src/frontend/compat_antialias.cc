@@ -52,7 +52,8 @@ Tensor filter_matrix(Builder& builder, const Axis& axis, const Attrs& attrs) {
     for (i64 i = first; i <= last; i++) {
       if (excludes && (i < 0 || i >= axis.in)) continue;
       const double weight = filter((static_cast<double>(i) - x) * axis.scale, cubic, a);
-      weights[at(std::clamp(i, i64{0}, axis.in - 1))] += weight, total += weight;
+      weights[at(std::clamp(i, i64{0}, axis.in - 1))] += weight;
+      total += weight;
     }
     for (i64 i = 0; i < axis.in && total != 0; i++) matrix.set(v * axis.in + i, weights[at(i)] / total);
   }
@@ -84,7 +85,8 @@ ValueId resize_antialiased(const OnnxCall& call, const Attrs& attrs) {
     if (now != DType::f32) weights = call.emit1("Cast", {weights}, make_attrs({{"to", std::string(name(now))}}));
     Shape shape = call.builder.shape(x);
     const ValueId planes = call.reshape(x, {product(shape, 0, d), shape[d], product(shape, d + 1, shape.size())});
-    shape[d] = sizes[d], scales[d] = 1;
+    shape[d] = sizes[d];
+    scales[d] = 1;
     x = call.reshape(call.emit1("MatMul", {weights, planes}), shape);
   }
   if (call.builder.shape(x) != sizes) {

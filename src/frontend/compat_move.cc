@@ -77,8 +77,10 @@ Outputs pad(OnnxCall& call) {
     const i64 before = given[i], after = given[i + axes.size()], extent = call.shape(0)[at(axis)];
     for (const i64 pad : {before, after})
       if (pad < -kMostPad || pad > kMostPad) fail("a pad is {}", pad);
-    pads[at(axis)] = std::max<i64>(0, before), pads[at(axis + rank)] = std::max<i64>(0, after);
-    starts[at(axis)] = std::max<i64>(0, -before), ends[at(axis)] = extent + std::min<i64>(0, after);
+    pads[at(axis)] = std::max<i64>(0, before);
+    pads[at(axis + rank)] = std::max<i64>(0, after);
+    starts[at(axis)] = std::max<i64>(0, -before);
+    ends[at(axis)] = extent + std::min<i64>(0, after);
     cuts |= before < 0 || after < 0;
     if (starts[at(axis)] > ends[at(axis)]) fail("pads [{}] cut more than there is", fmt::join(given, ", "));
   }

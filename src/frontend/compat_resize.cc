@@ -102,8 +102,10 @@ Outputs resize(OnnxCall& call) {
   if (crops) {
     const std::vector<double> roi = to_doubles(call.known(1, "roi"));
     if (roi.size() != 2 * axes.size()) fail("input 'roi' has {} elements for {} axes", roi.size(), axes.size());
-    for (size_t i = 0; i < axes.size(); i++)
-      g.roi[at(axes[i])] = roi[i], g.roi[at(axes[i]) + in.size()] = roi[i + axes.size()];
+    for (size_t i = 0; i < axes.size(); i++) {
+      g.roi[at(axes[i])] = roi[i];
+      g.roi[at(axes[i]) + in.size()] = roi[i + axes.size()];
+    }
   }
   const bool by_scales = is_given(call, 2, "scales"), by_sizes = is_given(call, 3, "sizes");
   if (by_scales == by_sizes) fail("exactly one of 'scales' and 'sizes' is needed");

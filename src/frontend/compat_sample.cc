@@ -136,7 +136,8 @@ Outputs col2im(OnnxCall& call) {
   for (size_t i = 0; i < spatial; i++) {
     const i64 room = image[i] + pads[i] + pads[i + spatial] - dilations[i] * (block[i] - 1) - 1;
     if (room < 0) fail("a block does not fit axis {} of the image", i);
-    windows.push_back(room / strides[i] + 1), output_padding.push_back(room % strides[i]);
+    windows.push_back(room / strides[i] + 1);
+    output_padding.push_back(room % strides[i]);
   }
   const i64 taps = elements(block);
   if (call.rank(0) != 3 || taps == 0 || call.shape(0)[1] % taps != 0 || call.shape(0)[2] != elements(windows))

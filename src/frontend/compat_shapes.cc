@@ -54,8 +54,9 @@ Outputs range_of(OnnxCall& call) {
   if (count > 1e9) fail("the result has {} elements", count);
   call.builder.reserve_constant({dtype, {static_cast<i64>(count)}}, "the result");
   Tensor tensor(TensorType{dtype, {static_cast<i64>(count)}});
-  const auto first = static_cast<u64>(call.known(0, "start").get_int(0)),
-             step = static_cast<u64>(call.known(2, "delta").get_int(0));  // wraps as the type does
+  // Wraps as the type does.
+  const auto first = static_cast<u64>(call.known(0, "start").get_int(0));
+  const auto step = static_cast<u64>(call.known(2, "delta").get_int(0));
   for (i64 i = 0; i < tensor.size(); i++) {
     if (is_float(dtype))
       tensor.set(i, start + static_cast<double>(i) * delta);

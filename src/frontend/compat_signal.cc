@@ -20,9 +20,11 @@ Tensor fourier(Builder& builder, DType dtype, i64 c, i64 n, i64 m, bool inverse)
     for (i64 i = 0; i < n; i++) {
       const double angle = sign * 2 * std::numbers::pi * static_cast<double>(i * k % n) / static_cast<double>(n);
       const double re = scale * std::cos(angle), im = scale * std::sin(angle);
-      matrix.set(i * 2 * m + 2 * k, re), matrix.set(i * 2 * m + 2 * k + 1, im);
+      matrix.set(i * 2 * m + 2 * k, re);
+      matrix.set(i * 2 * m + 2 * k + 1, im);
       if (c == 1) continue;
-      matrix.set((n + i) * 2 * m + 2 * k, -im), matrix.set((n + i) * 2 * m + 2 * k + 1, re);
+      matrix.set((n + i) * 2 * m + 2 * k, -im);
+      matrix.set((n + i) * 2 * m + 2 * k + 1, re);
     }
   return matrix;
 }
@@ -53,7 +55,8 @@ ValueId transform(const OnnxCall& call, ValueId x, const Transform& t) {
   rows.erase(rows.begin() + t.axis);
   Shape flat = rows, spectrum = rows;
   flat.push_back(c * t.length);
-  spectrum.push_back(m), spectrum.push_back(2);
+  spectrum.push_back(m);
+  spectrum.push_back(2);
   const ValueId matrix = call.constant(fourier(call.builder, call.builder.type(x).dtype, c, t.length, m, t.inverse));
   const ValueId product = call.emit1("MatMul", {call.reshape(call.transpose(x, perm), flat), matrix});
   std::vector<i64> back = range(rank);  // the frequencies lie before the last axis

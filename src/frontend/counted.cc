@@ -44,7 +44,8 @@ Counted elementwise(const OnnxCall& call, const Outputs& out) {
     if (!counted) continue;
     const i64 place = call.rank(i) - counted->axis;
     if (from_right >= 0 && (place != from_right || counted->count != result.count)) refuse(call, i);
-    from_right = place, result.count = counted->count;
+    from_right = place;
+    result.count = counted->count;
   }
   for (size_t i = 0; i < call.in.size(); i++)
     if (call.has(i) && !count_of(call, i) && call.rank(i) >= from_right &&

@@ -14,8 +14,8 @@ namespace mcc {
 struct ImportOptions {
   std::map<std::string, Shape> shapes;  // --shape=INPUT:1x3x224x224
   std::map<std::string, i64> dims;      // --dim=batch=1
-  std::map<std::string, std::string>
-      binds;  // --bind=INPUT=VALUE: a number for all elements, or a .npy file; the input becomes a constant
+  // --bind=INPUT=VALUE: a number for all elements, or a .npy file; the input becomes a constant.
+  std::map<std::string, std::string> binds;
 };
 
 // Imports, with shapes inferred, opset differences resolved, shape arithmetic and everything constant folded away.

@@ -38,7 +38,7 @@ ValueId Builder::constant(const std::string& name, Tensor tensor) {
 
 TensorType Builder::type(ValueId v) const {
   if (v < 0) fail("a sequence or an empty optional stands where a tensor is needed");
-  return graph.values[at(v)].type;
+  return graph.value(v).type;
 }
 
 ValueId Builder::add_sequence(std::vector<ValueId> items) {
@@ -115,7 +115,7 @@ std::vector<std::string> Builder::inputs_behind(ValueId v) const {
   }
   std::vector<std::string> names;
   for (const ValueId input : graph.inputs)
-    if (seen[at(input)]) names.push_back(graph.values[at(input)].name);
+    if (seen[at(input)]) names.push_back(graph.value(input).name);
   return names;
 }
 
@@ -130,7 +130,10 @@ const Tensor& OnnxCall::known(size_t i, std::string_view what) const {
   std::vector<std::string> options;
   for (const std::string& input : builder.inputs_behind(v)) options.push_back(fmt::format("--bind={}=VALUE", input));
   if (options.empty()) fail("input '{}' must be known at compile time, but is too large to be computed there", what);
-  if (options.size() > 4) options.resize(4), options.emplace_back("...");
+  if (options.size() > 4) {
+    options.resize(4);
+    options.emplace_back("...");
+  }
   fail("input '{}' must be known at compile time, but depends on the model's inputs; give {}", what,
        join(options, " "));
 }

@@ -19,8 +19,6 @@ class NodeProto;
 
 namespace mcc::frontend {
 
-inline size_t at(i64 i) { return static_cast<size_t>(i); }
-
 // How much of a value is real whose length along one axis is only known when the model runs: `count`, an i64 scalar.
 // The value itself has the largest length there can be. See counted.cc.
 struct Counted {
@@ -46,7 +44,7 @@ class Builder {
   TensorType type(ValueId v) const;  // Error for what is no tensor
   Shape shape(ValueId v) const { return type(v).shape; }
   i64 rank(ValueId v) const { return std::ssize(shape(v)); }
-  const Tensor* known(ValueId v) const { return v < 0 ? nullptr : graph.values[at(v)].constant.get(); }
+  const Tensor* known(ValueId v) const { return v < 0 ? nullptr : graph.value(v).constant.get(); }
 
   // Appends a node, or its results as constants when all its inputs are constant and the results are of sensible size.
   // Throws Error, with the node's name before it, when the types do not fit.
@@ -99,8 +97,8 @@ struct OnnxCall {
   Shape shape(size_t i) const { return builder.shape(need(i, "input")); }
   i64 rank(size_t i) const { return builder.rank(need(i, "input")); }
   DType dtype(size_t i) const { return builder.type(need(i, "input")).dtype; }
-  const Tensor& known(size_t i,
-                      std::string_view what) const;  // Error naming the input and --bind when it is not constant
+  // Error naming the input and --bind when it is not constant.
+  const Tensor& known(size_t i, std::string_view what) const;
   std::vector<i64> known_ints(size_t i, std::string_view what) const;
   i64 known_int(size_t i, std::string_view what) const;        // exactly one element
   double known_number(size_t i, std::string_view what) const;  // likewise; Error when a double cannot hold it

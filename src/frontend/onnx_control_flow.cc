@@ -46,7 +46,8 @@ void require_fixed_length(const OnnxCall& call, ValueId v) {
 // condition ? yes : no, at run time.
 ValueId choose(const OnnxCall& call, ValueId condition, ValueId yes, ValueId no) {
   if (yes == no) return yes;
-  require_fixed_length(call, yes), require_fixed_length(call, no);
+  require_fixed_length(call, yes);
+  require_fixed_length(call, no);
   const TensorType &a = call.builder.type(yes), &b = call.builder.type(no);
   if (a != b)
     fail("the condition depends on the model's inputs and selects between types {} and {}", to_string(a), to_string(b));

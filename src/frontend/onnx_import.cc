@@ -21,7 +21,6 @@ namespace mcc {
 namespace {
 
 namespace fs = std::filesystem;
-using frontend::at;
 using frontend::Builder;
 
 void parse(google::protobuf::io::ZeroCopyInputStream& stream, const std::string& what, onnx::ModelProto& model) {
@@ -56,12 +55,12 @@ void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend
     fixed.resize(g.values.size());
     if (!fixed[at(v)] && !builder.known(v)) {
       fixed[at(v)] = true;
-      g.values[at(v)].name = name;
+      g.value(v).name = name;
       g.outputs.push_back(v);
       continue;
     }
-    if (g.values[at(v)].name == name && builder.known(v)) g.values[at(v)].name = builder.unique(name);
-    const ValueId copy = g.add_value(name, g.values[at(v)].type);
+    if (g.value(v).name == name && builder.known(v)) g.value(v).name = builder.unique(name);
+    const ValueId copy = g.add_value(name, g.value(v).type);
     g.nodes.push_back({"Identity", name, {v}, {copy}, {}});
     g.outputs.push_back(copy);
   }
@@ -70,7 +69,7 @@ void add_outputs(const onnx::GraphProto& graph, frontend::Scope& scope, frontend
     const ValueId shape = true_shape(builder, name, v);
     const std::string wanted = name + ":shape";
     if (builder.unique(wanted) != wanted) fail("the name '{}' is needed for the shape of output '{}'", wanted, name);
-    g.values[at(shape)].name = wanted;
+    g.value(shape).name = wanted;
     g.outputs.push_back(shape);
   }
 }

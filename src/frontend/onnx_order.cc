@@ -53,7 +53,7 @@ std::vector<int> kahn(const std::vector<std::vector<int>>& sources) {
   std::vector<size_t> waiting(sources.size());
   for (size_t i = 0; i < sources.size(); i++) {
     waiting[i] = sources[i].size();
-    for (const int source : sources[i]) readers[static_cast<size_t>(source)].push_back(static_cast<int>(i));
+    for (const int source : sources[i]) readers[at(source)].push_back(static_cast<int>(i));
   }
   std::priority_queue<int, std::vector<int>, std::greater<>> ready;
   for (size_t i = 0; i < sources.size(); i++)
@@ -62,8 +62,8 @@ std::vector<int> kahn(const std::vector<std::vector<int>>& sources) {
   while (!ready.empty()) {
     order.push_back(ready.top());
     ready.pop();
-    for (const int reader : readers[static_cast<size_t>(order.back())])
-      if (--waiting[static_cast<size_t>(reader)] == 0) ready.push(reader);
+    for (const int reader : readers[at(order.back())])
+      if (--waiting[at(reader)] == 0) ready.push(reader);
   }
   return order;
 }
@@ -82,7 +82,7 @@ std::vector<int> dependency_order(const Nodes& nodes) {
     collect_reads(nodes[i], reads);
     for (const std::string& name : reads) {
       const auto found = made_by.find(name);
-      if (found != made_by.end()) sources[static_cast<size_t>(i)].push_back(found->second);
+      if (found != made_by.end()) sources[at(i)].push_back(found->second);
     }
   }
   std::vector<int> order;

@@ -254,7 +254,7 @@ void Walker::bind_outputs(const onnx::NodeProto& node, const Outputs& values, Va
     const ValueId v = values[at(i)];
     if (!scope.values.emplace(name, v).second) fail("value '{}' is defined twice", name);
     const bool first_use = std::find(values.begin(), values.begin() + i, v) == values.begin() + i;
-    if (v >= first_new && first_use) builder_.graph.values[at(v)].name = scope.is_main ? name : builder_.unique(name);
+    if (v >= first_new && first_use) builder_.graph.value(v).name = scope.is_main ? name : builder_.unique(name);
   }
 }
 

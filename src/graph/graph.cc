@@ -94,7 +94,7 @@ ValueId Graph::add_constant(std::string name, Tensor tensor) {
 }
 
 int input_number(const Graph& graph, size_t input) {
-  const int number = graph.values[static_cast<size_t>(graph.inputs[input])].number;
+  const int number = graph.value(graph.inputs[input]).number;
   return number < 0 ? static_cast<int>(input) : number;
 }
 
@@ -102,7 +102,7 @@ std::vector<int> producers(const Graph& graph) {
   std::vector<int> result(graph.values.size(), -1);
   for (size_t n = 0; n < graph.nodes.size(); n++)
     for (const ValueId v : graph.nodes[n].out)
-      if (v != kNone) result[static_cast<size_t>(v)] = static_cast<int>(n);
+      if (v != kNone) result[at(v)] = static_cast<int>(n);
   return result;
 }
 
@@ -110,7 +110,7 @@ std::vector<std::vector<int>> consumers(const Graph& graph) {
   std::vector<std::vector<int>> result(graph.values.size());
   for (size_t n = 0; n < graph.nodes.size(); n++)
     for (const ValueId v : graph.nodes[n].in)
-      if (v != kNone) result[static_cast<size_t>(v)].push_back(static_cast<int>(n));
+      if (v != kNone) result[at(v)].push_back(static_cast<int>(n));
   return result;
 }
 

@@ -54,6 +54,8 @@ struct Graph {
   std::vector<Node> nodes;
   std::vector<ValueId> inputs, outputs;
 
+  const Value& value(ValueId v) const { return values[at(v)]; }
+  Value& value(ValueId v) { return values[at(v)]; }
   ValueId add_value(std::string name, TensorType type);
   ValueId add_constant(std::string name, Tensor tensor);
 };

@@ -68,10 +68,14 @@ std::unordered_map<ValueId, std::string> value_names(const Graph& graph) {
   std::vector<char> used(graph.values.size(), 0);
   const auto use = [&](const std::vector<ValueId>& ids) {
     for (const ValueId v : ids)
-      if (v != kNone) used[static_cast<size_t>(v)] = 1;
+      if (v != kNone) used[at(v)] = 1;
   };
-  use(graph.inputs), use(graph.outputs);
-  for (const Node& node : graph.nodes) use(node.in), use(node.out);
+  use(graph.inputs);
+  use(graph.outputs);
+  for (const Node& node : graph.nodes) {
+    use(node.in);
+    use(node.out);
+  }
 
   std::unordered_map<ValueId, std::string> names;
   std::unordered_set<std::string> taken;
@@ -101,7 +105,7 @@ std::string print(const Graph& graph, const PrintGraphOptions& options) {
   const std::unordered_map<ValueId, std::string> names = value_names(graph);
   const auto ref = [&](ValueId v) { return v == kNone ? std::string("_") : names.at(v); };
   const auto typed = [&](ValueId v) {
-    return v == kNone ? std::string("_") : ref(v) + ": " + to_string(graph.values[static_cast<size_t>(v)].type);
+    return v == kNone ? std::string("_") : ref(v) + ": " + to_string(graph.value(v).type);
   };
   const auto list = [](const std::vector<ValueId>& ids, const auto& text) {
     std::string result;

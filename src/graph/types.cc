@@ -39,7 +39,7 @@ constexpr DTypeRow kRows[] = {
     {"bool", 1, false, false, false, 0, 1},
 };
 
-const DTypeRow& row(DType dtype) { return kRows[static_cast<size_t>(dtype)]; }
+const DTypeRow& row(DType dtype) { return kRows[at(dtype)]; }
 
 }  // namespace
 

@@ -10,18 +10,18 @@ struct Checker {
   const Graph& graph;
   std::vector<char> defined;
 
-  const Value& value(ValueId v) const { return graph.values[static_cast<size_t>(v)]; }
+  const Value& value(ValueId v) const { return graph.value(v); }
   bool in_range(ValueId v) const { return v >= 0 && v < static_cast<ValueId>(graph.values.size()); }
 
   void define(ValueId v, std::string_view by) {
     if (!in_range(v)) fail("{} defines the value number {}, which does not exist", by, v);
-    if (defined[static_cast<size_t>(v)]) fail("{} defines %{} again", by, value(v).name);
-    defined[static_cast<size_t>(v)] = 1;
+    if (defined[at(v)]) fail("{} defines %{} again", by, value(v).name);
+    defined[at(v)] = 1;
   }
 
   void use(ValueId v, std::string_view by) const {
     if (!in_range(v)) fail("{} reads the value number {}, which does not exist", by, v);
-    if (!defined[static_cast<size_t>(v)]) fail("{} reads %{} before it is defined", by, value(v).name);
+    if (!defined[at(v)]) fail("{} reads %{} before it is defined", by, value(v).name);
   }
 
   void check_type(const Value& v) const {

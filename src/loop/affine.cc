@@ -9,15 +9,37 @@
 
 namespace mcc::loop {
 
+i64 Affine::coefficient(int var) const {
+  const auto term = std::find_if(terms.begin(), terms.end(), [&](const auto& t) { return t.first == var; });
+  return term == terms.end() ? 0 : term->second;
+}
+
+Affine affine_var(int var, i64 coefficient) { return {0, {{var, coefficient}}}; }
+
+static void add_term(Affine& to, int var, i64 coefficient) {
+  auto term = to.terms.begin();
+  while (term != to.terms.end() && term->first < var) ++term;
+  if (term == to.terms.end() || term->first != var) {
+    if (coefficient != 0) to.terms.insert(term, {var, coefficient});
+  } else if ((term->second += coefficient) == 0) {
+    to.terms.erase(term);
+  }
+}
+
+void add_scaled(Affine& to, const Affine& a, i64 scale) {
+  to.constant += a.constant * scale;
+  for (const auto& [var, coefficient] : a.terms) add_term(to, var, coefficient * scale);
+}
+
+Affine minus(Affine a, const Affine& b) {
+  add_scaled(a, b, -1);
+  return a;
+}
+
 bool add_affine(const Expr& expr, i64 scale, Affine& sum) {
   switch (expr.op) {
     case ExprOp::constant: sum.constant += scale * expr.i; return expr.dtype == DType::i64;
-    case ExprOp::var: {
-      i64& coefficient = sum.terms[static_cast<int>(expr.i)];
-      coefficient += scale;
-      if (coefficient == 0) sum.terms.erase(static_cast<int>(expr.i));
-      return true;
-    }
+    case ExprOp::var: add_term(sum, static_cast<int>(expr.i), scale); return true;
     case ExprOp::add: return add_affine(expr.args[0], scale, sum) && add_affine(expr.args[1], scale, sum);
     case ExprOp::sub: return add_affine(expr.args[0], scale, sum) && add_affine(expr.args[1], -scale, sum);
     case ExprOp::neg: return add_affine(expr.args[0], -scale, sum);
@@ -30,27 +52,38 @@ bool add_affine(const Expr& expr, i64 scale, Affine& sum) {
   }
 }
 
-std::optional<Affine> to_affine(const Expr& expr) {
+std::optional<Affine> as_affine(const Expr& expr) {
   Affine sum;
+  if (expr.dtype != DType::i64 || !add_affine(expr, 1, sum)) return std::nullopt;
+  return sum;
+}
+
+std::optional<Affine> to_affine(const Expr& expr) {
   if (expr.dtype != DType::i64) return std::nullopt;
-  if (add_affine(expr, 1, sum)) return sum;
-  sum = {};
-  if (add_affine(simplify(expr), 1, sum)) return sum;
-  return std::nullopt;
+  const auto as_written = as_affine(expr);
+  return as_written ? as_written : as_affine(simplify(expr));
 }
 
 Expr to_expr(const Affine& affine) {
-  Expr sum = const_int(affine.constant);
-  bool first = true;
+  if (affine.is_constant()) return const_int(affine.constant);
+  std::optional<Expr> sum;
   for (const auto& [id, coefficient] : affine.terms) {
     Expr term = var(id) * coefficient;
-    sum = first ? std::move(term) : std::move(sum) + std::move(term);
-    first = false;
+    sum = sum ? std::move(*sum) + std::move(term) : std::move(term);
   }
-  return first ? sum : std::move(sum) + affine.constant;
+  return std::move(*sum) + affine.constant;
 }
 
 // --- bounds ---------------------------------------------------------------------------------------------------------
+
+Range range_of(const Affine& affine, const std::function<i64(int var)>& extent) {
+  Range range{affine.constant, affine.constant};
+  for (const auto& [var, coefficient] : affine.terms) {
+    const i64 far = coefficient * (extent(var) - 1);
+    (far < 0 ? range.min : range.max) += far;
+  }
+  return range;
+}
 
 std::optional<Range> add(Range a, Range b) {
   Range sum;

@@ -3,7 +3,7 @@
 #include <optional>
 #include <span>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::loop {
 

@@ -205,7 +205,7 @@ int FuncBuilder::temp(std::string name, DType dtype, Shape shape) {
 }
 
 Expr FuncBuilder::load(int buffer, std::vector<Expr> index) const {
-  return loop::load(func_.buffers[static_cast<size_t>(buffer)], buffer, std::move(index));
+  return loop::load(func_.buffer(buffer), buffer, std::move(index));
 }
 
 FuncBuilder& FuncBuilder::axes(std::vector<std::string> names) {

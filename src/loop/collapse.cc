@@ -21,7 +21,7 @@
 
 #include "loop/build.h"
 #include "loop/collapse.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::loop {
 
@@ -30,7 +30,7 @@ namespace {
 // --- dimensions of extent 1 ------------------------------------------------------------------------------------------
 
 void drop_unit_indices(const Func& func, int buffer, std::vector<Expr>& index) {
-  const Buffer& b = func.buffers[static_cast<size_t>(buffer)];
+  const Buffer& b = func.buffer(buffer);
   if (b.pack != Pack{}) return;
   std::vector<Expr> kept;
   for (size_t d = 0; d < index.size(); d++) {
@@ -112,10 +112,10 @@ std::set<DimPair> pairs_for_readers(const Func& func) {
   std::vector<int> assigned(func.buffers.size(), 0), reduced(func.buffers.size(), 0);
   constexpr int kOther = 2;
   for_each_store(func, [&](const Store& store, std::span<const Loop* const>) {
-    assigned[static_cast<size_t>(store.buffer)] += store.op == StoreOp::assign ? 1 : kOther;
+    assigned[at(store.buffer)] += store.op == StoreOp::assign ? 1 : kOther;
     std::set<i64> loaded;
     for_each_load(store.value, [&](const Expr& load) { loaded.insert(load.i); });
-    for (const i64 b : loaded) reduced[static_cast<size_t>(b)] += store.op == StoreOp::assign ? kOther : 1;
+    for (const i64 b : loaded) reduced[at(b)] += store.op == StoreOp::assign ? kOther : 1;
   });
   std::set<DimPair> pairs;
   for (size_t b = 0; b < func.buffers.size(); b++) {
@@ -176,15 +176,15 @@ void Survey::body(const std::vector<Stmt>& stmts, std::vector<int> nest) {
       const auto& store = std::get<Store>(stmt.node);
       access(store.buffer, store.index, true);
       expr(store.value);
-      if (!nest.empty() && reorderable(store, nest)) free_order.insert(vars[static_cast<size_t>(nest[0])].nest);
+      if (!nest.empty() && reorderable(store, nest)) free_order.insert(vars[at(nest[0])].nest);
     }
   }
 }
 
 void Survey::loop(const Loop& loop, std::vector<int> nest) {
-  VarInfo& info = vars[static_cast<size_t>(loop.var)];
+  VarInfo& info = vars[at(loop.var)];
   const bool again = info.nest >= 0;  // a copy of a loop
-  info.nest = nest.empty() ? nests_++ : vars[static_cast<size_t>(nest[0])].nest;
+  info.nest = nest.empty() ? nests_++ : vars[at(nest[0])].nest;
   info.depth = static_cast<int>(nest.size());
   info.extent = loop.extent;
   info.serial = loop.kind == LoopKind::serial && !again;
@@ -194,7 +194,7 @@ void Survey::loop(const Loop& loop, std::vector<int> nest) {
 
 void Survey::expr(const Expr& e) {
   if (e.op == ExprOp::var) {
-    VarInfo& info = vars[static_cast<size_t>(e.i)];
+    VarInfo& info = vars[at(e.i)];
     info.left = info.right = kMixed;
   } else if (e.op == ExprOp::load) {
     access(static_cast<int>(e.i), e.args);
@@ -204,22 +204,21 @@ void Survey::expr(const Expr& e) {
 }
 
 void Survey::access(int buffer, const std::vector<Expr>& index, bool is_store) {
-  const bool packed = func_.buffers[static_cast<size_t>(buffer)].pack != Pack{};
+  const bool packed = func_.buffer(buffer).pack != Pack{};
   for (size_t d = 0; d < index.size(); d++) {
     if (index[d].op != ExprOp::var) {
       expr(index[d]);
       continue;
     }
-    VarInfo& info = vars[static_cast<size_t>(index[d].i)];
+    VarInfo& info = vars[at(index[d].i)];
     meet(info.left, packed || d == 0 ? kMixed : plain_var(index, d - 1));
     meet(info.right, packed ? kMixed : plain_var(index, d + 1));
   }
   for (size_t d = 0; d + 1 < index.size() && !packed; d++) {
     const bool constant = index[d].op == ExprOp::constant && index[d + 1].op == ExprOp::constant;
     const LoopPair loops{plain_var(index, d), plain_var(index, d + 1)};
-    const bool follows =
-        is_store && loops.first >= 0 && loops.second >= 0 && for_readers_.contains({buffer, d}) &&
-        vars[static_cast<size_t>(loops.second)].extent == func_.buffers[static_cast<size_t>(buffer)].shape[d + 1];
+    const bool follows = is_store && loops.first >= 0 && loops.second >= 0 && for_readers_.contains({buffer, d}) &&
+                         vars[at(loops.second)].extent == func_.buffer(buffer).shape[d + 1];
     uses.push_back({{buffer, d}, loops, constant, follows});
   }
 }
@@ -228,8 +227,8 @@ void Survey::access(int buffer, const std::vector<Expr>& index, bool is_store) {
 
 bool loops_fit(const Survey& survey, LoopPair pair) {
   if (pair.first < 0 || pair.second < 0 || pair.first == pair.second) return false;
-  const VarInfo& i = survey.vars[static_cast<size_t>(pair.first)];
-  const VarInfo& j = survey.vars[static_cast<size_t>(pair.second)];
+  const VarInfo& i = survey.vars[at(pair.first)];
+  const VarInfo& j = survey.vars[at(pair.second)];
   if (i.right != pair.second || j.left != pair.first) return false;
   if (!i.serial || !j.serial || i.nest != j.nest) return false;
   return j.depth == i.depth + 1 || survey.free_order.contains(i.nest);
@@ -246,9 +245,8 @@ Merge all_mergeable(const Func& func, const Survey& survey) {
   std::set<LoopPair> bad_loops;
   for (const Use& use : survey.uses) {
     if (use.constant || use.follows) continue;
-    const i64 inner = func.buffers[static_cast<size_t>(use.dims.buffer)].shape[use.dims.dim + 1];
-    const bool fits =
-        loops_fit(survey, use.loops) && survey.vars[static_cast<size_t>(use.loops.second)].extent == inner;
+    const i64 inner = func.buffer(use.dims.buffer).shape[use.dims.dim + 1];
+    const bool fits = loops_fit(survey, use.loops) && survey.vars[at(use.loops.second)].extent == inner;
     if (fits) continue;
     bad_dims.insert(use.dims);
     bad_loops.insert(use.loops);
@@ -343,7 +341,7 @@ void merge_loops(std::vector<Stmt>& body, const std::set<LoopPair>& pairs, std::
 void merge_indices(const Func& func, const Merge& merge, int buffer, std::vector<Expr>& index) {
   for (size_t d = index.size(); d-- > 0;) {  // from the back, so that erasing moves no pair
     if (!merge.dims.contains({buffer, d})) continue;
-    const i64 inner = func.buffers[static_cast<size_t>(buffer)].shape[d + 1];
+    const i64 inner = func.buffer(buffer).shape[d + 1];
     if (!merge.loops.contains({plain_var(index, d), plain_var(index, d + 1)}))
       index[d] = index[d] * inner + index[d + 1];
     index.erase(index.begin() + static_cast<std::ptrdiff_t>(d) + 1);
@@ -366,7 +364,7 @@ void drop_ahead(std::vector<Stmt>& body) {
 void apply(Func& func, const Merge& merge) {
   change_accesses(func.body, [&](int buffer, std::vector<Expr>& index) { merge_indices(func, merge, buffer, index); });
   for (auto pair = merge.dims.rbegin(); pair != merge.dims.rend(); ++pair) {
-    Shape& shape = func.buffers[static_cast<size_t>(pair->buffer)].shape;
+    Shape& shape = func.buffer(pair->buffer).shape;
     shape[pair->dim] *= shape[pair->dim + 1];
     shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(pair->dim) + 1);
   }

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "loop/affine.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 
 namespace mcc::loop {
@@ -61,7 +61,7 @@ class Compiler {
 };
 
 int Compiler::access(int buffer, const std::vector<Expr>& index) {
-  const Buffer& b = func_.buffers[static_cast<size_t>(buffer)];
+  const Buffer& b = func_.buffer(buffer);
   MCC_CHECK(index.size() == b.shape.size());
   const Shape strides = row_major_strides(b.shape);
   Access access{buffer, {}};
@@ -212,7 +212,7 @@ Machine::Machine(const Func& func, std::span<Tensor* const> params)
 }
 
 void Machine::out_of_bounds(const Access& access, size_t dim, i64 index) const {
-  const Buffer& buffer = func_.buffers[static_cast<size_t>(access.buffer)];
+  const Buffer& buffer = func_.buffer(access.buffer);
   std::string at;
   for (size_t v = 0; v < vars_.size(); v++) at += fmt::format(" {}={}", func_.vars[v], vars_[v]);
   throw InternalError(fmt::format("{}: index {} of dimension {} is outside {} {} at{}", func_.name, index, dim,
@@ -225,11 +225,11 @@ std::byte* Machine::address(const Access& access) {
     const Dim& dim = access.dims[d];
     i64 index = dim.constant;
     if (dim.code >= 0) index = eval(dim.code).i;
-    for (const auto& [slot, coefficient] : dim.terms) index += vars_[static_cast<size_t>(slot)] * coefficient;
+    for (const auto& [slot, coefficient] : dim.terms) index += vars_[at(slot)] * coefficient;
     if (index < 0 || index >= dim.extent) out_of_bounds(access, d, index);
     offset += index * dim.stride;
   }
-  Tensor& tensor = memory_[static_cast<size_t>(access.buffer)];
+  Tensor& tensor = memory_[at(access.buffer)];
   return tensor.bytes() + offset * size_of(tensor.type.dtype);
 }
 
@@ -246,12 +246,12 @@ Scalar Machine::eval_operation(const Code& c) {
 }
 
 Scalar Machine::eval(int code) {
-  const Code& c = code_.codes[static_cast<size_t>(code)];
+  const Code& c = code_.codes[at(code)];
   switch (c.op) {
     case ExprOp::constant: return c.value;
-    case ExprOp::var: return {vars_[static_cast<size_t>(c.slot)], 0};
+    case ExprOp::var: return {vars_[at(c.slot)], 0};
     case ExprOp::load: {
-      const Access& access = code_.accesses[static_cast<size_t>(c.slot)];
+      const Access& access = code_.accesses[at(c.slot)];
       return read_element(c.result, address(access));
     }
     case ExprOp::select: return eval(c.args[0]).i != 0 ? eval(c.args[1]) : eval(c.args[2]);
@@ -271,7 +271,7 @@ void Machine::run(const std::vector<Action>& actions) {
     } else {
       Scalar value = eval(action.code);
       const Access& access = code_.accesses[static_cast<size_t>(action.slot)];
-      const DType dtype = func_.buffers[static_cast<size_t>(access.buffer)].dtype;
+      const DType dtype = func_.buffer(access.buffer).dtype;
       std::byte* at = address(access);
       if (action.op != StoreOp::assign) value = accumulate(action.op, dtype, read_element(dtype, at), value);
       write_element(dtype, at, value);

@@ -168,10 +168,9 @@ inline bool If::operator==(const If&) const = default;
 enum class Scope : u8 { input, constant, output, temp, local, reg };
 
 // How a packed constant is laid out from its source, a row-major tensor of shape `source`. Dimension d of the
-// packed buffer runs over `dims[d].axis` of the source in steps of `scale`: the
-// element at packed index p is source element s with s[a] = sum over the d with dims[d].axis == a of p[d] *
-// dims[d].scale; elements whose s lies outside the source are zero. Example: W[OC, IC] with 16-blocks of OC,
-// [OC/16][IC][16]: dims = {{0,16},{1,1},{0,1}}.
+// packed buffer runs over `dims[d].axis` of the source in steps of `scale`: the element at packed index p is source
+// element s with s[a] = sum over the d with dims[d].axis == a of p[d] * dims[d].scale; elements whose s lies outside
+// the source are zero. Example: W[OC, IC] with 16-blocks of OC, [OC/16][IC][16]: dims = {{0,16},{1,1},{0,1}}.
 struct PackDim {
   int axis = 0;
   i64 scale = 1;
@@ -202,6 +201,9 @@ struct Func {
   std::vector<std::string> vars;
   std::vector<Buffer> buffers;
   std::vector<Stmt> body;
+
+  const Buffer& buffer(i64 id) const { return buffers[at(id)]; }
+  Buffer& buffer(i64 id) { return buffers[at(id)]; }
   bool operator==(const Func&) const = default;
 };
 

@@ -1,4 +1,4 @@
-// Reads the text form of a whole program (ir.h): one function for each production.
+// Reads the text form of a whole program (loop_ops.h): one function for each production.
 #include "loop/parse.h"
 
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/text_form.h"
 
 namespace mcc::loop {

@@ -185,7 +185,7 @@ Expr ExprParser::call(const Token& callee) {
 Expr ExprParser::load(const Token& buffer) {
   const auto id = names_.buffer ? names_.buffer(buffer.spelling) : std::nullopt;
   if (!id) scan_.error_at(buffer.at, fmt::format("unknown buffer '{}'", buffer.spelling));
-  const Buffer& b = (*names_.buffers)[static_cast<size_t>(*id)];
+  const Buffer& b = (*names_.buffers)[at(*id)];
   Expr e;
   e.op = ExprOp::load;
   e.dtype = b.dtype;

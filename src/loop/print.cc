@@ -1,4 +1,4 @@
-// The text form of loop programs (grammar in ir.h). Printing loses nothing: parse_func gives back an equal Func.
+// The text form of loop programs (grammar in loop_ops.h). Printing loses nothing: parse_func gives back an equal Func.
 //
 // Three things need care for that. Variables that share a name print as name, name#1, name#2, ... in the order of
 // Func::vars. That order is the order in which loops first appear; a Func where it is not starts with a `vars` line.
@@ -6,13 +6,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 #include "loop/text_form.h"
 
 namespace mcc::loop {
 
-std::string_view name(ExprOp op) { return op_names()[static_cast<size_t>(op)]; }
+std::string_view name(ExprOp op) { return op_names()[at(op)]; }
 
 std::span<const std::string_view> op_names() {
   static constexpr std::string_view names[] = {
@@ -91,7 +91,7 @@ class Printer {
   void block(const std::vector<Stmt>& stmts, size_t indent);
   void prefetch(const Prefetch& fetch);
   void store(const Store& s);
-  const std::string& buffer_name(i64 id) { return func_.buffers[static_cast<size_t>(id)].name; }
+  const std::string& buffer_name(i64 id) { return func_.buffer(id).name; }
 
   const Func& func_;
   std::vector<std::string> vars_;  // printed names
@@ -125,7 +125,7 @@ void Printer::list(const std::vector<Expr>& items) {
 void Printer::expr(const Expr& e, int least) {
   if (e.op == ExprOp::constant) return constant(e);
   if (e.op == ExprOp::var) {
-    out_ += vars_[static_cast<size_t>(e.i)];
+    out_ += vars_[at(e.i)];
   } else if (e.op == ExprOp::load) {
     out_ += buffer_name(e.i) + "[";
     list(e.args);
@@ -149,8 +149,7 @@ void Printer::expr(const Expr& e, int least) {
 }
 
 void Printer::buffer(const Buffer& b) {
-  out_ += fmt::format("{} {}: {}[{}]", scope_names()[static_cast<size_t>(b.scope)], b.name, mcc::name(b.dtype),
-                      join(b.shape, ","));
+  out_ += fmt::format("{} {}: {}[{}]", scope_names()[at(b.scope)], b.name, mcc::name(b.dtype), join(b.shape, ","));
   if (b.pack.dims.empty() && b.pack.source.empty()) return;
   out_ += fmt::format(" pack [{}]", join(b.pack.source, ","));
   if (b.pack.winograd != 0) out_ += fmt::format(" winograd {}:", b.pack.winograd);
@@ -162,7 +161,7 @@ void Printer::buffer(const Buffer& b) {
 void Printer::store(const Store& s) {
   out_ += buffer_name(s.buffer) + "[";
   list(s.index);
-  out_ += fmt::format("] {} ", store_op_names()[static_cast<size_t>(s.op)]);
+  out_ += fmt::format("] {} ", store_op_names()[at(s.op)]);
   expr(s.value);
   if (!s.block.empty()) out_ += " @" + s.block;
 }
@@ -184,8 +183,7 @@ void Printer::body(const std::vector<Stmt>& stmts, size_t indent) {
   for (const Stmt& stmt : stmts) {
     out_.append(indent, ' ');
     if (const auto* loop = std::get_if<Loop>(&stmt.node)) {
-      out_ += fmt::format("{} {} in {} ", loop_kind_names()[static_cast<size_t>(loop->kind)],
-                          vars_[static_cast<size_t>(loop->var)], loop->extent);
+      out_ += fmt::format("{} {} in {} ", loop_kind_names()[at(loop->kind)], vars_[at(loop->var)], loop->extent);
       for (const Prefetch& fetch : loop->ahead) prefetch(fetch);
       block(loop->body, indent);
     } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
@@ -208,8 +206,8 @@ void Printer::body(const std::vector<Stmt>& stmts, size_t indent) {
 void first_appearances(const std::vector<Stmt>& body, std::vector<int>& order, std::vector<bool>& seen) {
   for (const Stmt& stmt : body) {
     if (const auto* loop = std::get_if<Loop>(&stmt.node)) {
-      if (!seen[static_cast<size_t>(loop->var)]) order.push_back(loop->var);
-      seen[static_cast<size_t>(loop->var)] = true;
+      if (!seen[at(loop->var)]) order.push_back(loop->var);
+      seen[at(loop->var)] = true;
       first_appearances(loop->body, order, seen);
     } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
       first_appearances(branch->then_body, order, seen);

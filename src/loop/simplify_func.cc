@@ -2,7 +2,7 @@
 // loop that runs once leaves its body (its variable has the bounds 0..0, so the expressions become free of it), one
 // that never runs vanishes, an If with a known condition becomes one of its lists. At last what nothing uses is dropped
 // and variables are renumbered in the order in which their loops first appear.
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::loop {
 
@@ -12,8 +12,7 @@ using Ranges = std::vector<std::optional<Range>>;
 
 class Simplifier {
  public:
-  explicit Simplifier(size_t vars)
-      : ranges_(vars), of_var_([this](int v) { return ranges_[static_cast<size_t>(v)]; }) {}
+  explicit Simplifier(size_t vars) : ranges_(vars), of_var_([this](int v) { return ranges_[at(v)]; }) {}
   Simplifier(const Simplifier&) = delete;
   Simplifier& operator=(const Simplifier&) = delete;
 
@@ -37,7 +36,7 @@ class Simplifier {
 
   void loop(const Loop& loop, std::vector<Stmt>& out) {
     if (loop.extent <= 0) return;
-    auto& range = ranges_[static_cast<size_t>(loop.var)];
+    auto& range = ranges_[at(loop.var)];
     const auto outside = range;
     range = Range{0, loop.extent - 1};
     std::vector<Stmt> inner = body(loop.body);
@@ -74,16 +73,16 @@ struct Numbering {
 };
 
 void count_uses(const Expr& e, Numbering& used) {
-  if (e.op == ExprOp::load) used.buffers[static_cast<size_t>(e.i)] = 0;
+  if (e.op == ExprOp::load) used.buffers[at(e.i)] = 0;
   for (const Expr& arg : e.args) count_uses(arg, used);
 }
 
 void count_uses(const std::vector<Stmt>& body, Numbering& used) {
   for (const Stmt& stmt : body) {
     if (const auto* loop = std::get_if<Loop>(&stmt.node)) {
-      int& id = used.vars[static_cast<size_t>(loop->var)];
+      int& id = used.vars[at(loop->var)];
       if (id < 0) id = used.next_var++;
-      for (const Prefetch& fetch : loop->ahead) used.buffers[static_cast<size_t>(fetch.buffer)] = 0;
+      for (const Prefetch& fetch : loop->ahead) used.buffers[at(fetch.buffer)] = 0;
       count_uses(loop->body, used);
     } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
       count_uses(branch->condition, used);
@@ -91,7 +90,7 @@ void count_uses(const std::vector<Stmt>& body, Numbering& used) {
       count_uses(branch->else_body, used);
     } else {
       const auto& store = std::get<Store>(stmt.node);
-      used.buffers[static_cast<size_t>(store.buffer)] = 0;
+      used.buffers[at(store.buffer)] = 0;
       for (const Expr& index : store.index) count_uses(index, used);
       count_uses(store.value, used);
     }
@@ -99,17 +98,17 @@ void count_uses(const std::vector<Stmt>& body, Numbering& used) {
 }
 
 void renumber(Expr& e, const Numbering& to) {
-  if (e.op == ExprOp::load) e.i = to.buffers[static_cast<size_t>(e.i)];
-  if (e.op == ExprOp::var) e.i = to.vars[static_cast<size_t>(e.i)];
+  if (e.op == ExprOp::load) e.i = to.buffers[at(e.i)];
+  if (e.op == ExprOp::var) e.i = to.vars[at(e.i)];
   for (Expr& arg : e.args) renumber(arg, to);
 }
 
 void renumber(std::vector<Stmt>& body, const Numbering& to) {
   for (Stmt& stmt : body) {
     if (auto* loop = std::get_if<Loop>(&stmt.node)) {
-      loop->var = to.vars[static_cast<size_t>(loop->var)];
+      loop->var = to.vars[at(loop->var)];
       for (Prefetch& fetch : loop->ahead) {
-        fetch.buffer = to.buffers[static_cast<size_t>(fetch.buffer)];
+        fetch.buffer = to.buffers[at(fetch.buffer)];
         renumber(fetch.at, to);
       }
       renumber(loop->body, to);
@@ -119,7 +118,7 @@ void renumber(std::vector<Stmt>& body, const Numbering& to) {
       renumber(branch->else_body, to);
     } else {
       auto& store = std::get<Store>(stmt.node);
-      store.buffer = to.buffers[static_cast<size_t>(store.buffer)];
+      store.buffer = to.buffers[at(store.buffer)];
       for (Expr& index : store.index) renumber(index, to);
       renumber(store.value, to);
     }
@@ -135,7 +134,7 @@ Func drop_unused(Func func) {
   result.name = std::move(func.name);
   result.vars.resize(static_cast<size_t>(numbers.next_var));
   for (size_t v = 0; v < func.vars.size(); v++) {
-    if (numbers.vars[v] >= 0) result.vars[static_cast<size_t>(numbers.vars[v])] = std::move(func.vars[v]);
+    if (numbers.vars[v] >= 0) result.vars[at(numbers.vars[v])] = std::move(func.vars[v]);
   }
   for (size_t b = 0; b < func.buffers.size(); b++) {
     if (numbers.buffers[b] < 0 && !is_param(func.buffers[b].scope)) continue;

@@ -137,7 +137,7 @@ using RulesByOp = std::array<std::vector<const Rule*>, static_cast<size_t>(ExprO
 
 RulesByOp index_rules() {
   RulesByOp by_op;
-  for (const Rule& rule : rules()) by_op[static_cast<size_t>(rule.left.op)].push_back(&rule);
+  for (const Rule& rule : rules()) by_op[at(rule.left.op)].push_back(&rule);
   return by_op;
 }
 
@@ -149,7 +149,7 @@ std::span<const Rule> rules() {
 }
 
 Expr instantiate(const Expr& pattern, std::span<const Expr* const> bindings, DType dtype) {
-  if (pattern.op == ExprOp::var) return *bindings[static_cast<size_t>(pattern.i)];
+  if (pattern.op == ExprOp::var) return *bindings[at(pattern.i)];
   if (pattern.op == ExprOp::constant) return pattern.dtype == DType::boolean ? pattern : const_int(pattern.i, dtype);
   std::vector<Expr> args;
   for (const Expr& arg : pattern.args) args.push_back(instantiate(arg, bindings, dtype));
@@ -160,7 +160,7 @@ Expr instantiate(const Expr& pattern, std::span<const Expr* const> bindings, DTy
 
 std::optional<Expr> rewrite(const Expr& expr) {
   static const RulesByOp by_op = index_rules();
-  for (const Rule* rule : by_op[static_cast<size_t>(expr.op)]) {
+  for (const Rule* rule : by_op[at(expr.op)]) {
     Bindings bindings;
     if (!match(rule->left, expr, rule->types, bindings)) continue;
     const DType dtype = bindings.dtype.value_or(DType::i64);

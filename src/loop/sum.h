@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::loop {
 

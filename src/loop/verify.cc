@@ -4,7 +4,7 @@
 #include <set>
 
 #include "loop/affine.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 #include "loop/text_form.h"
 #include "loop/winograd.h"
@@ -103,7 +103,7 @@ void Verifier::loop(const Loop& loop) {
   const std::string& name = func_.vars[id];
   if (loop.extent < 0) broken("loop {}: negative extent", name);
   for (const Loop* outer : loops_) {
-    if (func_.vars[static_cast<size_t>(outer->var)] == name) broken("loop {}: inside a loop of the same name", name);
+    if (func_.vars[at(outer->var)] == name) broken("loop {}: inside a loop of the same name", name);
   }
   if (loop.extent == 0) return;  // nothing in it ever runs
   loops_.push_back(&loop);
@@ -116,11 +116,11 @@ void Verifier::loop(const Loop& loop) {
 }
 
 void Verifier::prefetch(const Loop& loop, const Prefetch& fetch) {
-  const std::string& name = func_.vars[static_cast<size_t>(loop.var)];
+  const std::string& name = func_.vars[at(loop.var)];
   if (loop.kind != LoopKind::serial) broken("loop {}: only serial loops fetch ahead", name);
   if (fetch.buffer < 0 || fetch.buffer >= static_cast<int>(func_.buffers.size()))
     broken("loop {}: fetches an unknown buffer ahead", name);
-  const Buffer& b = func_.buffers[static_cast<size_t>(fetch.buffer)];
+  const Buffer& b = func_.buffer(fetch.buffer);
   if (!is_param(b.scope)) broken("loop {}: fetches {} ahead, which is no parameter", name, b.name);
   if (fetch.lines < 1 || fetch.lines > kMostLines)
     broken("loop {}: fetches {} lines of {} ahead", name, fetch.lines, b.name);
@@ -132,7 +132,7 @@ void Verifier::store(const Store& store) {
   const std::string block = store.block.empty() ? "a store" : store.block;
   if (!store.block.empty() && !is_identifier(store.block)) broken("block '{}': the name is not an identifier", block);
   if (store.buffer < 0 || store.buffer >= static_cast<int>(func_.buffers.size())) broken("{}: no such buffer", block);
-  const Buffer& b = func_.buffers[static_cast<size_t>(store.buffer)];
+  const Buffer& b = func_.buffer(store.buffer);
   if (b.scope == Scope::input || b.scope == Scope::constant) broken("{}: writes to the input {}", block, b.name);
   index(store.buffer, store.index, guards_ > 0);
   expr(store.value);
@@ -143,13 +143,12 @@ void Verifier::store(const Store& store) {
   const bool wrong = store.op == StoreOp::bit_xor  ? !is_int(b.dtype)
                      : store.op == StoreOp::assign ? false
                                                    : logic != (b.dtype == DType::boolean);
-  if (wrong)
-    broken("{}: {} is not defined on {}", block, store_op_names()[static_cast<size_t>(store.op)], mcc::name(b.dtype));
+  if (wrong) broken("{}: {} is not defined on {}", block, store_op_names()[at(store.op)], mcc::name(b.dtype));
 }
 
 // A register is named by numbers: once unrolled, every index is a constant.
 void Verifier::reg_index(const Buffer& buffer, const Expr& e) {
-  if (e.op == ExprOp::var && !fixed_[static_cast<size_t>(e.i)]) {
+  if (e.op == ExprOp::var && !fixed_[at(e.i)]) {
     broken("reg {}: its index depends on {}, which is neither unrolled nor vectorized", buffer.name, shown(e));
   }
   if (e.op == ExprOp::load) broken("reg {}: its index depends on memory", buffer.name);
@@ -157,14 +156,14 @@ void Verifier::reg_index(const Buffer& buffer, const Expr& e) {
 }
 
 void Verifier::index(int buffer, const std::vector<Expr>& index, bool guarded) {
-  const Buffer& b = func_.buffers[static_cast<size_t>(buffer)];
+  const Buffer& b = func_.buffer(buffer);
   if (index.size() != b.shape.size()) broken("{}: {} indices for {} dimensions", b.name, index.size(), b.shape.size());
   for (size_t d = 0; d < index.size(); d++) {
     expr(index[d]);
     if (index[d].dtype != DType::i64) broken("{}: index {} is not an i64", b.name, shown(index[d]));
     if (b.scope == Scope::reg) reg_index(b, index[d]);
     if (guarded) continue;
-    const auto range = bounds(index[d], [&](int v) { return ranges_[static_cast<size_t>(v)]; });
+    const auto range = bounds(index[d], [&](int v) { return ranges_[at(v)]; });
     Affine affine;
     const bool exact = add_affine(index[d], 1, affine);  // then both bounds are reached
     const bool outside = range && (range->min >= b.shape[d] || range->max < 0 ||
@@ -206,13 +205,13 @@ void Verifier::expr(const Expr& e) {
   }
   if (e.op == ExprOp::var) {
     if (e.i < 0 || e.i >= static_cast<i64>(func_.vars.size())) broken("unknown variable");
-    if (!ranges_[static_cast<size_t>(e.i)]) broken("variable {}: used outside its loop", shown(e));
+    if (!ranges_[at(e.i)]) broken("variable {}: used outside its loop", shown(e));
     if (e.dtype != DType::i64) broken("variable {}: not an i64", shown(e));
     return;
   }
   if (e.op == ExprOp::load) {
     if (e.i < 0 || e.i >= static_cast<i64>(func_.buffers.size())) broken("a load from an unknown buffer");
-    const Buffer& b = func_.buffers[static_cast<size_t>(e.i)];
+    const Buffer& b = func_.buffer(e.i);
     if (b.dtype != e.dtype)
       broken("{}: the load is {}, the buffer {}", shown(e), mcc::name(e.dtype), mcc::name(b.dtype));
     return index(static_cast<int>(e.i), e.args, guards_ > 0);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 #include "loop/winograd.h"
 

@@ -94,7 +94,7 @@ std::optional<Expr> plus(std::optional<Expr> a, std::optional<Expr> b) {
 
 std::vector<double> column(const Matrix& matrix, i64 c) {
   std::vector<double> values;
-  for (const std::vector<double>& row : matrix) values.push_back(row[static_cast<size_t>(c)]);
+  for (const std::vector<double>& row : matrix) values.push_back(row[at(c)]);
   return values;
 }
 
@@ -149,8 +149,7 @@ Expr times_at(const Winograd& w, const Expr& row, const std::function<Expr(i64)>
 }
 
 Tensor winograd_weights(const Tensor& weights, i64 m) {
-  constexpr size_t kBlock =
-      256;  // pairs of channels at a time, so that each of the many rows is written in long pieces
+  constexpr size_t kBlock = 256;  // pairs of channels, so that each of the many rows is written in long pieces
   const Winograd& w = *winograd(m);
   const auto pairs = static_cast<size_t>(weights.size() / 9), a = static_cast<size_t>(w.tile());
   Tensor result({weights.type.dtype, {w.tile() * w.tile(), weights.size() / 9}});

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "codegen/codegen.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/space.h"
 
 namespace mcc {
@@ -23,10 +23,16 @@ Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
   Compiled compiled;
   try {
     const Applied applied = mcc::apply(task.func, trace);
-    if (!applied.func) return compiled.failure = {Outcome::illegal, {}, applied.why_not}, compiled;
+    if (!applied.func) {
+      compiled.failure = {Outcome::illegal, {}, applied.why_not};
+      return compiled;
+    }
     std::string why = loop::verify(*applied.func);
     if (why.empty()) why = check_scheduled(*applied.func, task.target);
-    if (!why.empty()) return compiled.failure = {Outcome::illegal, {}, std::move(why)}, compiled;
+    if (!why.empty()) {
+      compiled.failure = {Outcome::illegal, {}, std::move(why)};
+      return compiled;
+    }
     compiled.job = candidate_job(*applied.func, symbol, task.target.cores);
     const KernelSource source{&*applied.func, std::move(symbol)};
     compiled.object = compile_object({&source, 1}, task.target);
@@ -53,7 +59,7 @@ CandidateJob candidate_job(const loop::Func& func, std::string symbol, int threa
   CandidateJob job;
   job.symbol = std::move(symbol);
   job.scratch_bytes = scratch_bytes(func, threads);
-  for (const int id : loop::params(func)) job.params.push_back(func.buffers[static_cast<size_t>(id)]);
+  for (const int id : loop::params(func)) job.params.push_back(func.buffer(id));
   return job;
 }
 

@@ -18,8 +18,8 @@
 #include "base/rng.h"
 #include "graph/tensor.h"
 #include "graph/tolerance.h"
-#include "measure/bench.h"
 #include "measure/guarded.h"
+#include "measure/timing.h"
 #include "measure/wire.h"
 #include "runtime/mcc_runtime.h"
 
@@ -76,7 +76,10 @@ class References {
   void keep(const Job& job, const std::vector<Tensor>& outputs) {
     i64 bytes = 0;
     for (const Tensor& tensor : outputs) bytes += tensor.byte_size();
-    if (bytes_ + bytes > kMostBytes) outputs_.clear(), bytes_ = 0;
+    if (bytes_ + bytes > kMostBytes) {
+      outputs_.clear();
+      bytes_ = 0;
+    }
     bytes_ += bytes;
     outputs_[{job.task, job.seed}] = outputs;
   }
@@ -103,8 +106,8 @@ struct Bound {
       }
       if (buffer.scope == loop::Scope::output) {
         owned.emplace_back(bytes({buffer.dtype, buffer.shape}));
-        std::memset(owned.back().data(), 0xff,
-                    static_cast<size_t>(owned.back().size()));  // NaN: what is not written shows
+        // NaN: what is not written shows.
+        std::memset(owned.back().data(), 0xff, static_cast<size_t>(owned.back().size()));
       } else {
         owned.push_back(
             copy_of(buffer.pack.dims.empty() ? data.sources[p] : loop::pack_constant(buffer, data.sources[p]), true));
@@ -177,7 +180,7 @@ struct Ready {
   i64 number = 0;  // within the job
   std::unique_ptr<Bound> bound;
   std::function<void()> run;
-  BenchOptions options;
+  TimingOptions options;
   double best = 0;  // seconds of one run so far
 };
 
@@ -198,7 +201,7 @@ Result measure(const Job& job, const CandidateJob& candidate, const TaskData& da
       for (const auto& constant : bound->constants) evict(constant);
       flush_tlb();
     };
-  const Result result{Outcome::ok, bench(ready.run, ready.options), ""};
+  const Result result{Outcome::ok, time_runs(ready.run, ready.options), ""};
   ready.best = result.best();
   return result;
 }

@@ -37,15 +37,22 @@ Job LocalRunner::make_job(const Task& task, const Built& built, double best_seco
   job.reference = built.reference;
   job.threads = task.target.cores;
   job.best_seconds = std::isfinite(best_seconds) ? best_seconds : 0;
-  job.warmup_runs = options_.warmup_runs, job.repeats = options_.repeats, job.passes = options_.passes;
-  job.min_sample_s = options_.min_sample_s, job.stop_factor = options_.stop_factor;
-  job.tolerance = options_.tolerance, job.seed = options_.seed;
+  job.warmup_runs = options_.warmup_runs;
+  job.repeats = options_.repeats;
+  job.passes = options_.passes;
+  job.min_sample_s = options_.min_sample_s;
+  job.stop_factor = options_.stop_factor;
+  job.tolerance = options_.tolerance;
+  job.seed = options_.seed;
   job.cold_bytes = kColdBytes;
   return job;
 }
 
 std::vector<Result> LocalRunner::run(const Task& task, std::span<const Trace> traces, double best_seconds) {
-  if (reference_task_ != task.key) reference_task_ = task.key, reference_object_.clear();
+  if (reference_task_ != task.key) {
+    reference_task_ = task.key;
+    reference_object_.clear();
+  }
   const Deadline start(0);
   const std::filesystem::path folder = folder_.path() / fmt::format("{}", batches_++);
   std::filesystem::create_directory(folder);

@@ -12,7 +12,7 @@
 #include <cstring>
 
 #include "base/process.h"
-#include "measure/bench.h"
+#include "measure/timing.h"
 
 extern char** environ;
 
@@ -55,8 +55,10 @@ void Supervisor::start() {
   const int failed = posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
-  close(down[0]), close(up[1]);
-  to_ = down[1], from_ = up[0];
+  close(down[0]);
+  close(up[1]);
+  to_ = down[1];
+  from_ = up[0];
   if (failed) throw JobError(fmt::format("cannot start the measuring process: {}", std::strerror(failed)));
   timed_out_ = false;
   pending_.clear();
@@ -67,7 +69,8 @@ void Supervisor::stop() {
   kill(pid_, SIGKILL);
   while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
   }
-  close(to_), close(from_);
+  close(to_);
+  close(from_);
   pid_ = 0;
 }
 
@@ -81,7 +84,7 @@ void Supervisor::send(const std::string& line) {
   }
 }
 
-// The next line; nothing when the process died or the time ran out (then it is stopped, and how_it_died() tells).
+// The next line; nothing when the process died or the time ran out (then it is stopped, and death() tells).
 std::optional<std::string> Supervisor::receive(double limit_s) {
   const double end = now_s() + limit_s;
   for (;;) {
@@ -91,7 +94,11 @@ std::optional<std::string> Supervisor::receive(double limit_s) {
       return line;
     }
     const double left = end - now_s();
-    if (left <= 0) return timed_out_ = true, stop(), std::nullopt;
+    if (left <= 0) {
+      timed_out_ = true;
+      stop();
+      return std::nullopt;
+    }
     pollfd fd{from_, POLLIN, 0};
     if (poll(&fd, 1, static_cast<int>(std::ceil(left * 1e3))) <= 0) continue;
     char chunk[1 << 14];
@@ -103,20 +110,32 @@ std::optional<std::string> Supervisor::receive(double limit_s) {
     }
     while (waitpid(pid_, &status_, 0) < 0 && errno == EINTR) {
     }
-    close(to_), close(from_);
+    close(to_);
+    close(from_);
     pid_ = 0;
     return std::nullopt;
   }
 }
 
-std::string Supervisor::how_it_died() const {
-  if (WIFSIGNALED(status_)) return fmt::format("signal {} ({})", WTERMSIG(status_), strsignal(WTERMSIG(status_)));
-  return fmt::format("exit status {}", WEXITSTATUS(status_));
+// What the end of the process says of the candidate it was at, after waiting for `limit_s`.
+Result Supervisor::death(double limit_s) const {
+  if (timed_out_) return {Outcome::timeout, {}, fmt::format("no answer within {} s", limit_s)};
+  if (!WIFSIGNALED(status_)) return {Outcome::crash, {}, fmt::format("exit status {}", WEXITSTATUS(status_))};
+  const int signal = WTERMSIG(status_);
+  return {Outcome::crash, {}, fmt::format("signal {} ({})", signal, strsignal(signal))};
+}
+
+// More seconds of one of the last `sent` results. False: of none of them.
+static bool add_samples(const Reply& reply, size_t sent, const std::vector<Result*>& results) {
+  if (reply.candidate < 0 || at(reply.candidate) >= sent) return false;
+  std::vector<double>& samples = results[results.size() - sent + at(reply.candidate)]->seconds;
+  samples.insert(samples.end(), reply.result.seconds.begin(), reply.result.seconds.end());
+  return true;
 }
 
 // Sends the candidates, and what is left of them again after each crash.
 double Supervisor::measure(Job job, const std::vector<Result*>& results) {
-  for (size_t at = 0; at < results.size();) {
+  for (size_t done = 0; done < results.size();) {
     if (pid_ <= 0) start();
     send(to_line(job));
     bool reference_ready = false;
@@ -124,36 +143,41 @@ double Supervisor::measure(Job job, const std::vector<Result*>& results) {
       const double limit = reference_ready ? timeout_s_ : kReferenceLimitS;
       const auto line = receive(limit);
       if (!line) {
-        if (at == results.size()) return 1;  // it died after the last result
-        const Outcome outcome = timed_out_ ? Outcome::timeout : Outcome::crash;
-        const std::string why = timed_out_ ? fmt::format("no answer within {} s", limit) : how_it_died();
-        if (!reference_ready) return fail_rest(results, at, {outcome, {}, "the reference program failed: " + why}), 1;
-        *results[at++] = {outcome, {}, why};
+        if (done == results.size()) return 1;  // it died after the last result
+        Result failure = death(limit);
+        if (!reference_ready) {
+          failure.note = "the reference program failed: " + failure.note;
+          fail_rest(results, done, failure);
+          return 1;
+        }
+        *results[done++] = failure;
         break;
       }
       const Reply reply = understood(*line);
-      if (reply.kind == Reply::Kind::failed)
-        return fail_rest(results, at, {Outcome::build_error, {}, reply.result.note}), 1;
+      if (reply.kind == Reply::Kind::failed) {
+        fail_rest(results, done, {Outcome::build_error, {}, reply.result.note});
+        return 1;
+      }
       if (reply.kind == Reply::Kind::reference_ready) reference_ready = true;
       if (reply.kind == Reply::Kind::done)
         return std::max(reply.clock_before / reply.clock_after, reply.clock_after / reply.clock_before);
-      if (reply.kind == Reply::Kind::more) {
-        const i64 sent = static_cast<i64>(job.candidates.size()), first = static_cast<i64>(results.size()) - sent;
-        if (at != results.size() || reply.candidate < 0 || reply.candidate >= sent) return stop(), 1;
-        std::vector<double>& samples = results[static_cast<size_t>(first + reply.candidate)]->seconds;
-        samples.insert(samples.end(), reply.result.seconds.begin(), reply.result.seconds.end());
+      const bool complete = done == results.size();
+      bool sensible = true;
+      if (reply.kind == Reply::Kind::result) sensible = !complete;
+      if (reply.kind == Reply::Kind::more) sensible = complete && add_samples(reply, job.candidates.size(), results);
+      if (!sensible) {
+        stop();
+        return 1;
       }
       if (reply.kind == Reply::Kind::result) {
-        if (at == results.size()) return stop(), 1;
-        *results[at++] = reply.result;
-        if (reply.result.outcome == Outcome::wrong_result ||
-            reply.result.outcome == Outcome::crash) {  // it may have scribbled over anything
-          stop();
+        *results[done++] = reply.result;
+        if (reply.result.outcome == Outcome::wrong_result || reply.result.outcome == Outcome::crash) {
+          stop();  // it may have scribbled over anything
           break;
         }
       }
     }
-    job.candidates.erase(job.candidates.begin(), job.candidates.end() - static_cast<i64>(results.size() - at));
+    job.candidates.erase(job.candidates.begin(), job.candidates.end() - static_cast<i64>(results.size() - done));
   }
   return 1;
 }

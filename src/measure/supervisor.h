@@ -27,7 +27,7 @@ class Supervisor {
   void stop();
   void send(const std::string& line);
   std::optional<std::string> receive(double limit_s);
-  std::string how_it_died() const;
+  Result death(double limit_s) const;
 
   double timeout_s_;
   pid_t pid_ = 0;

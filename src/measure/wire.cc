@@ -109,9 +109,14 @@ Job job_from_line(const std::string& line) {
 
 std::string to_line(const Reply& reply) {
   Json json = {{"kind", kKinds[static_cast<int>(reply.kind)]}};
-  if (reply.kind == Reply::Kind::result)
-    json["outcome"] = name(reply.result.outcome), json["seconds"] = reply.result.seconds;
-  if (reply.kind == Reply::Kind::more) json["candidate"] = reply.candidate, json["seconds"] = reply.result.seconds;
+  if (reply.kind == Reply::Kind::result) {
+    json["outcome"] = name(reply.result.outcome);
+    json["seconds"] = reply.result.seconds;
+  }
+  if (reply.kind == Reply::Kind::more) {
+    json["candidate"] = reply.candidate;
+    json["seconds"] = reply.result.seconds;
+  }
   if (!reply.result.note.empty()) json["note"] = reply.result.note;
   if (reply.kind == Reply::Kind::done) json["clock"] = {reply.clock_before, reply.clock_after};
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -135,8 +140,10 @@ Reply reply_from_line(const std::string& line) {
       reply.candidate = json.at("candidate");
       reply.result.seconds = json.at("seconds").get<std::vector<double>>();
     }
-    if (reply.kind == Reply::Kind::done)
-      reply.clock_before = json.at("clock").at(0), reply.clock_after = json.at("clock").at(1);
+    if (reply.kind == Reply::Kind::done) {
+      reply.clock_before = json.at("clock").at(0);
+      reply.clock_after = json.at("clock").at(1);
+    }
     return reply;
   });
 }

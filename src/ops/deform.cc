@@ -26,8 +26,12 @@ struct Deform {
       fail("only windows of two dimensions are supported");
     if (groups < 1 || channels % groups != 0) fail("offset_group {} does not fit {} channels", groups, channels);
     for (size_t a = 0; a < 2; a++) {
-      extent[a] = x[a + 2], kernel[a] = shape[a], stride[a] = strides[a], dilation[a] = dilations[a];
-      begin[a] = pads[a], end[a] = pads[a + 2];
+      extent[a] = x[a + 2];
+      kernel[a] = shape[a];
+      stride[a] = strides[a];
+      dilation[a] = dilations[a];
+      begin[a] = pads[a];
+      end[a] = pads[a + 2];
       const i64 room = extent[a] + begin[a] + end[a] - dilation[a] * (kernel[a] - 1) - 1;
       if (kernel[a] < 1 || stride[a] < 1 || dilation[a] < 1 || room < 0 || extent[a] < 1)
         fail("the window does not fit axis {}", a + 2);

@@ -31,7 +31,8 @@ Func lower(const Node&, Types in, Types out) {
   const int product = b.temp("product", acc, batch);
   const auto entry = [&](int buffer, const Vars& v, const Expr& row, const Expr& column) {
     Vars index(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(matrices));
-    index.push_back(row), index.push_back(column);
+    index.push_back(row);
+    index.push_back(column);
     return b.load(buffer, index);
   };
   const auto matrix = [&](const Vars& v) { return Vars(v.begin(), v.begin() + static_cast<std::ptrdiff_t>(matrices)); };

@@ -33,8 +33,8 @@ struct Elementwise {
   Gives gives;
   Expr (*expr)(const Node&, Exprs x);
   double (*on_doubles)(const Node&, Doubles x);  // null for operators on integers or bool only
-  Wide (*on_integers)(const Node&,
-                      Wides x) = nullptr;  // null: integers are computed as doubles, which saturate at the end
+  // Null: integers are computed as doubles, which saturate at the end.
+  Wide (*on_integers)(const Node&, Wides x) = nullptr;
 };
 constexpr int kAnyNumber = -1;
 

@@ -87,7 +87,10 @@ bool beats(const Tensor& x, i64 a, i64 b, bool largest) {
     return largest ? p > q : p < q;
   }
   i64 p = x.get_int(a), q = x.get_int(b);
-  if (x.type.dtype == DType::u64) p ^= min_value(DType::i64), q ^= min_value(DType::i64);
+  if (x.type.dtype == DType::u64) {
+    p ^= min_value(DType::i64);
+    q ^= min_value(DType::i64);
+  }
   return largest ? p > q : p < q;
 }
 

@@ -18,7 +18,6 @@ using loop::Expr;
 using loop::FuncBuilder;
 using loop::Vars;
 
-inline size_t at(i64 i) { return static_cast<size_t>(i); }
 inline i64 rank(const TensorType& type) { return static_cast<i64>(type.shape.size()); }
 
 // --- inference ------------------------------------------------------------------------------------------------------

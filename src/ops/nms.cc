@@ -53,6 +53,26 @@ struct Ends {
   Expr area() const { return length(0) * length(1); }
 };
 
+Ends ends_of(const FuncBuilder& b, int boxes, const Suppression& s, DType acc, const Expr& batch, const Expr& box) {
+  Ends e;
+  const auto number = [&](i64 i) { return loop::cast(acc, b.load(boxes, {batch, box, const_int(i)})); };
+  for (int axis = 0; axis < 2; axis++) {
+    const Expr first = number(axis), second = number(axis + 2), half = second * constant(acc, 0.5);
+    e.low[axis] = s.centered ? first - half : min(first, second);
+    e.high[axis] = s.centered ? first + half : max(first, second);
+  }
+  return e;
+}
+
+// Whether the boxes share more than the threshold of what they cover together.
+Expr overlap(const Ends& p, const Ends& q, const Suppression& s, DType acc) {
+  Expr common[2];
+  for (int axis = 0; axis < 2; axis++) common[axis] = min(p.high[axis], q.high[axis]) - max(p.low[axis], q.low[axis]);
+  const Expr both = common[0] * common[1], zero = constant(acc, 0);
+  return zero < common[0] && zero < common[1] && zero < p.area() && zero < q.area() &&
+         constant(acc, s.iou) < both / (p.area() + q.area() - both);
+}
+
 Func lower(const Node& node, Types in, Types out) {
   const Suppression s(node, in);
   const DType acc = compute_type(in[0].dtype);
@@ -62,24 +82,8 @@ Func lower(const Node& node, Types in, Types out) {
   const int y = b.output("y", DType::i64, out[0].shape);
   const int left = b.temp("left", acc, all), best = b.temp("best", acc, per_class);
   const int chosen = b.temp("chosen", DType::i64, per_class);
-  const Expr out_of_it = constant(acc, kOut), zero = constant(acc, 0);
-  const auto ends = [&](const Expr& batch, const Expr& box) {
-    Ends e;
-    const auto number = [&](i64 i) { return loop::cast(acc, b.load(boxes, {batch, box, const_int(i)})); };
-    for (int axis = 0; axis < 2; axis++) {
-      const Expr first = number(axis), second = number(axis + 2), half = second * constant(acc, 0.5);
-      e.low[axis] = s.centered ? first - half : min(first, second);
-      e.high[axis] = s.centered ? first + half : max(first, second);
-    }
-    return e;
-  };
-  const auto overlap = [&](const Ends& p, const Ends& q) {
-    Expr common[2];
-    for (int axis = 0; axis < 2; axis++) common[axis] = min(p.high[axis], q.high[axis]) - max(p.low[axis], q.low[axis]);
-    const Expr both = common[0] * common[1];
-    return zero < common[0] && zero < common[1] && zero < p.area() && zero < q.area() &&
-           constant(acc, s.iou) < both / (p.area() + q.area() - both);
-  };
+  const Expr out_of_it = constant(acc, kOut);
+  const auto ends = [&](const Expr& batch, const Expr& box) { return ends_of(b, boxes, s, acc, batch, box); };
   b.block("left0", all, left, [&](const Vars& v) {
     const Expr score = loop::cast(acc, b.load(scores, v));
     return select(constant(acc, s.least) < score, score, out_of_it);
@@ -100,7 +104,7 @@ Func lower(const Node& node, Types in, Types out) {
     b.block("left", all, left, [&](const Vars& v) {
       const Expr box = b.load(chosen, {v[0], v[1]}), score = b.load(left, v);
       const Expr gone =
-          binary(ExprOp::eq, box, v[2]) || overlap(ends(v[0], min(box, const_int(s.n - 1))), ends(v[0], v[2]));
+          binary(ExprOp::eq, box, v[2]) || overlap(ends(v[0], min(box, const_int(s.n - 1))), ends(v[0], v[2]), s, acc);
       return select(box < const_int(s.n) && gone, out_of_it, score);
     });
   });

@@ -36,7 +36,7 @@ void normalize_line(std::string_view op, std::vector<double>& values) {
   if (op == "Hardmax") {
     auto first = top - values.begin();
     std::fill(values.begin(), values.end(), 0);
-    values[static_cast<size_t>(first)] = 1;
+    values[at(first)] = 1;
     return;
   }
   double max = *top, sum = 0;

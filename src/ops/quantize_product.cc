@@ -29,8 +29,7 @@ const Inputs& inputs_of(const Node& node) {
   return conv ? kConvInteger : kInteger;
 }
 
-bool given(Types in, int i) { return i >= 0 && present(in, static_cast<size_t>(i)); }
-size_t pos(int i) { return static_cast<size_t>(i); }
+bool given(Types in, int i) { return i >= 0 && present(in, at(i)); }
 
 // Which dimension of the indexed tensor a parameter with more than one value runs along.
 enum class Along : u8 { last, before_last, first, second };
@@ -71,16 +70,16 @@ Node product_node(const Node& node) {
 }
 
 std::vector<TensorType> product_types(const Node& node, Types in) {
-  return {{DType::i32, in[0].shape}, {DType::i32, in[pos(inputs_of(node).b)].shape}};
+  return {{DType::i32, in[0].shape}, {DType::i32, in[at(inputs_of(node).b)].shape}};
 }
 
 // A scale or zero point of the tensor `of`: one value, one for each place along a dimension, or what broadcasts.
 void require_parameter(Types in, int i, const Shape& of, Along where, std::string_view what) {
   if (!given(in, i)) return;
-  const Shape& shape = in[pos(i)].shape;
+  const Shape& shape = in[at(i)].shape;
   if (elements(shape) == 1) return;
   const bool fits = shape.size() == 1 ? !of.empty() && shape[0] == along(of, where) : broadcast(shape, of) == of;
-  if (!fits) fail("{} {} does not fit {}", what, to_string(in[pos(i)]), to_string(of));
+  if (!fits) fail("{} {} does not fit {}", what, to_string(in[at(i)]), to_string(of));
 }
 
 // What the QLinear forms add to an integer product.
@@ -88,25 +87,25 @@ void check_requantize(const Inputs& form, Types in, const Shape& out) {
   for (const int i : {form.scale_a, form.scale_b, form.scale_y, form.zero_y})
     if (!given(in, i)) fail("input {} is missing", i);
   for (const int i : {form.scale_a, form.scale_b, form.scale_y})
-    if (!is_float(in[pos(i)].dtype)) fail("the scale {} is not a float", to_string(in[pos(i)]));
-  if (!is_int(in[pos(form.zero_y)].dtype)) fail("the zero point {} is no integer", to_string(in[pos(form.zero_y)]));
+    if (!is_float(in[at(i)].dtype)) fail("the scale {} is not a float", to_string(in[at(i)]));
+  if (!is_int(in[at(form.zero_y)].dtype)) fail("the zero point {} is no integer", to_string(in[at(form.zero_y)]));
   require_parameter(in, form.scale_a, out, y_along_a(form), "the scale of the first operand");
   require_parameter(in, form.scale_b, out, y_along_b(form), "the scale of the second operand");
   require_parameter(in, form.scale_y, out, y_along_b(form), "the scale of the result");
   require_parameter(in, form.zero_y, out, y_along_b(form), "the zero point of the result");
-  if (given(in, form.bias) && in[pos(form.bias)] != TensorType{DType::i32, {out[1]}})
-    fail("bias {} does not fit {} output channels of i32", to_string(in[pos(form.bias)]), out[1]);
+  if (given(in, form.bias) && in[at(form.bias)] != TensorType{DType::i32, {out[1]}})
+    fail("bias {} does not fit {} output channels of i32", to_string(in[at(form.bias)]), out[1]);
 }
 
 std::vector<TensorType> infer(const Node& node, Types in) {
   const Inputs& form = inputs_of(node);
-  if (!is_int(in[0].dtype) || !is_int(in[pos(form.b)].dtype)) fail("takes integers");
+  if (!is_int(in[0].dtype) || !is_int(in[at(form.b)].dtype)) fail("takes integers");
   TensorType out = find_op(product_node(node).op)->infer(product_node(node), product_types(node, in))[0];
   require_parameter(in, form.zero_a, in[0].shape, a_along(form), "the zero point of the first operand");
-  require_parameter(in, form.zero_b, in[pos(form.b)].shape, b_along(form), "the zero point of the second operand");
+  require_parameter(in, form.zero_b, in[at(form.b)].shape, b_along(form), "the zero point of the second operand");
   if (form.scale_y < 0) return {out};
   check_requantize(form, in, out.shape);
-  return {{in[pos(form.zero_y)].dtype, out.shape}};
+  return {{in[at(form.zero_y)].dtype, out.shape}};
 }
 
 // The two sides as i32 without zero points; two temps of the Func.
@@ -117,12 +116,12 @@ struct Sides {
 Sides add_sides(FuncBuilder& b, const Node& node, Types in, const std::vector<int>& ids) {
   const Inputs& form = inputs_of(node);
   auto side = [&](const std::string& name, int input, int zero, Along where) {
-    const TensorType& type = in[pos(input)];
+    const TensorType& type = in[at(input)];
     int temp = b.temp(name, DType::i32, type.shape);
     b.block(name, type.shape, temp, [&](const Vars& v) {
-      Expr x = loop::cast(DType::i32, b.load(ids[pos(input)], v));
+      Expr x = loop::cast(DType::i32, b.load(ids[at(input)], v));
       if (!given(in, zero)) return x;
-      return x - loop::cast(DType::i32, b.load(ids[pos(zero)], param_index(in[pos(zero)].shape, v, where)));
+      return x - loop::cast(DType::i32, b.load(ids[at(zero)], param_index(in[at(zero)].shape, v, where)));
     });
     return temp;
   };
@@ -130,7 +129,7 @@ Sides add_sides(FuncBuilder& b, const Node& node, Types in, const std::vector<in
 }
 
 void add_matmul(FuncBuilder& b, const Node& node, Types in, Sides sides, const Shape& out, int sums) {
-  const Shape &a_shape = in[0].shape, &b_shape = in[pos(inputs_of(node).b)].shape;
+  const Shape &a_shape = in[0].shape, &b_shape = in[at(inputs_of(node).b)].shape;
   Product p = product_of(node, a_shape, b_shape);
   auto index = [&](const Shape& shape, const Vars& batch, const Expr& row, const Expr& column) {
     Vars at = broadcast_index(Shape(shape.begin(), shape.end() - 2), batch);
@@ -173,7 +172,7 @@ Func lower(const Node& node, Types in, Types out) {
   (form.conv ? add_conv : add_matmul)(b, node, in, sides, out[0].shape, sums);
   if (!scaled) return b.take();
   b.block("requantize", out[0].shape, y, [&](const Vars& v) {
-    auto param = [&](int i, Along where) { return b.load(ids[pos(i)], param_index(in[pos(i)].shape, v, where)); };
+    auto param = [&](int i, Along where) { return b.load(ids[at(i)], param_index(in[at(i)].shape, v, where)); };
     auto real = [&](int i, Along where) { return loop::cast(DType::f32, param(i, where)); };
     Expr sum = b.load(sums, v);
     if (given(in, form.bias)) sum = sum + param(form.bias, Along::second);
@@ -194,9 +193,9 @@ Tensor without_zero_point(const Tensor& x, const Tensor* zero, Along where) {
 
 void reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
   const Inputs& form = inputs_of(node);
-  auto input = [&](int i) { return i >= 0 && present(in, pos(i)) ? in[pos(i)] : nullptr; };
+  auto input = [&](int i) { return i >= 0 && present(in, at(i)) ? in[at(i)] : nullptr; };
   Tensor a = without_zero_point(*in[0], input(form.zero_a), a_along(form));
-  Tensor b = without_zero_point(*in[pos(form.b)], input(form.zero_b), b_along(form));
+  Tensor b = without_zero_point(*in[at(form.b)], input(form.zero_b), b_along(form));
   std::vector<Tensor> sums{Tensor({DType::i32, out[0].type.shape})};
   std::vector<const Tensor*> sides{&a, &b};
   find_op(product_node(node).op)->reference(product_node(node), sides, sums);
@@ -207,12 +206,12 @@ void reference(const Node& node, std::span<const Tensor* const> in, std::span<Te
   const Tensor* bias = input(form.bias);
   for_each_index(out[0].type.shape, [&](const Index& v, i64 flat) {
     auto real = [&](int i, Along where) {
-      return static_cast<float>(in[pos(i)]->get(param_at(in[pos(i)]->type.shape, v, where)));
+      return static_cast<float>(in[at(i)]->get(param_at(in[at(i)]->type.shape, v, where)));
     };
     i64 sum = sums[0].get_int(flat) + (bias ? bias->get_int(v[1]) : 0);
     float scale =
         real(form.scale_a, y_along_a(form)) * real(form.scale_b, y_along_b(form)) / real(form.scale_y, y_along_b(form));
-    const Tensor& zero = *in[pos(form.zero_y)];
+    const Tensor& zero = *in[at(form.zero_y)];
     set_quantized(out[0], flat, static_cast<float>(sum) * scale,
                   zero.get_int(param_at(zero.type.shape, v, y_along_b(form))));
   });

@@ -54,7 +54,7 @@ struct Builder {
   std::string suffix;  // of block and buffer names, "" for the first direction
   int xw = -1, hr = -1, h = -1, c = -1;
 
-  const Activation& activation(size_t i) const { return r.directions[static_cast<size_t>(direction)].activations[i]; }
+  const Activation& activation(size_t i) const { return r.directions[at(direction)].activations[i]; }
   Expr number(double v) const { return loop::constant(acc, v); }
   Expr at_direction() const { return loop::const_int(direction); }
   Expr input(size_t i, Vars index) const { return loop::cast(acc, b.load(params.in[i], std::move(index))); }
@@ -168,7 +168,7 @@ void Builder::run_steps() {
   bool two_products = r.kind == CellKind::gru && !r.linear_before_reset;
   hr = temp("hr", {r.batch, two_products ? 2 * r.hidden : r.rows()});
   b.region("time" + suffix, r.steps, [&](const Expr& s) {
-    Expr t = r.directions[static_cast<size_t>(direction)].reverse ? loop::const_int(r.steps - 1) - s : s;
+    Expr t = r.directions[at(direction)].reverse ? loop::const_int(r.steps - 1) - s : s;
     switch (r.kind) {
       case CellKind::lstm: step_lstm(t); break;
       case CellKind::gru: step_gru(t); break;

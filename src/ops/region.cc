@@ -69,7 +69,8 @@ struct AlignLowering {
     return loop::cast(acc, b.load(rois, {roi, const_int(first + 1) - axis})) * number(r.scale) - number(r.offset);
   }
   void measure(i64 regions) {
-    start = b.temp("start", acc, {regions, 2}), step = b.temp("step", acc, {regions, 2});
+    start = b.temp("start", acc, {regions, 2});
+    step = b.temp("step", acc, {regions, 2});
     count = b.temp("count", DType::i64, {regions, 2});
     b.block("start", {regions, 2}, start, [&](const Vars& v) { return edge(v[0], v[1], 0); });
     b.block("step", {regions, 2}, step, [&](const Vars& v) {
@@ -180,7 +181,8 @@ void align_reference(const Node& node, std::span<const Tensor* const> in, std::s
           const i64 pixel = (i < 2 ? row->low : row->high) * shape[3] + (i % 2 == 0 ? column->low : column->high);
           const double weight = (i < 2 ? 1 - row->part : row->part) * (i % 2 == 0 ? 1 - column->part : column->part);
           const double term = weight * x.get(plane * shape[2] * shape[3] + pixel);
-          sum += term, most = std::max(most, term);
+          sum += term;
+          most = std::max(most, term);
         }
         largest = std::max(largest, most);
       }
@@ -202,7 +204,8 @@ struct RoiPool {
       : extent{x[2], x[3]}, bins{}, scale(node.attrs.get_float("spatial_scale", 1)) {
     const std::vector<i64> shape = node.attrs.get_ints("pooled_shape");
     if (shape.size() != 2 || shape[0] < 1 || shape[1] < 1) fail("pooled_shape is [{}]", fmt::join(shape, ", "));
-    bins[0] = shape[0], bins[1] = shape[1];
+    bins[0] = shape[0];
+    bins[1] = shape[1];
   }
 };
 

@@ -32,8 +32,12 @@ Ratio ratio_of(double scale, i64 in, i64 out) {
   double p = exact;
   i64 q = in;
   if (std::abs(got - exact) > 1e-6 * exact) {
-    p = scale, q = 1;
-    while (q < (i64{1} << 24) && p != std::floor(p)) p *= 2, q *= 2;
+    p = scale;
+    q = 1;
+    while (q < (i64{1} << 24) && p != std::floor(p)) {
+      p *= 2;
+      q *= 2;
+    }
     p = std::max(1.0, std::round(p));
   }
   constexpr double kMost = 1e17;  // positions are sums of a few such numbers

@@ -27,7 +27,7 @@ void check_inputs(const Node& node, const OpDef& op, Types in) {
   int count = static_cast<int>(in.size());
   if (count > op.max_inputs && op.max_inputs >= 0) fail("takes at most {} inputs, not {}", op.max_inputs, count);
   for (int i = 0; i < op.min_inputs; i++)
-    if (i >= count || is_missing(in[static_cast<size_t>(i)])) fail("input {} of {} is missing", i + 1, op.min_inputs);
+    if (i >= count || is_missing(in[at(i)])) fail("input {} of {} is missing", i + 1, op.min_inputs);
   MCC_CHECK(node.in.empty() || node.in.size() == in.size());
 }
 
@@ -89,30 +89,30 @@ std::vector<Tensor> evaluate(const Graph& graph, std::span<const Tensor> inputs,
   MCC_CHECK(inputs.size() == graph.inputs.size());
   std::vector<Tensor> values(graph.values.size());
   std::vector<int> reads(graph.values.size(), 0);  // still to come; an output is never freed
-  for (size_t i = 0; i < inputs.size(); i++) values[static_cast<size_t>(graph.inputs[i])] = inputs[i];
+  for (size_t i = 0; i < inputs.size(); i++) values[at(graph.inputs[i])] = inputs[i];
   for (size_t v = 0; v < values.size(); v++)
     if (graph.values[v].constant) values[v] = *graph.values[v].constant;
   for (const Node& node : graph.nodes)
     for (ValueId v : node.in)
-      if (v != kNone) reads[static_cast<size_t>(v)]++;
-  for (ValueId v : graph.outputs) reads[static_cast<size_t>(v)]++;
+      if (v != kNone) reads[at(v)]++;
+  for (ValueId v : graph.outputs) reads[at(v)]++;
 
   for (const Node& node : graph.nodes) {
     std::vector<const Tensor*> in;
     std::vector<TensorType> types;
     for (ValueId v : node.in) {
-      in.push_back(v == kNone ? nullptr : &values[static_cast<size_t>(v)]);
-      types.push_back(v == kNone ? missing_type() : graph.values[static_cast<size_t>(v)].type);
+      in.push_back(v == kNone ? nullptr : &values[at(v)]);
+      types.push_back(v == kNone ? missing_type() : graph.value(v).type);
     }
     std::vector<Tensor> out = evaluate(node, in, types);
     visit(node, in, out);
     for (size_t i = 0; i < out.size(); i++)
-      if (node.out[i] != kNone) values[static_cast<size_t>(node.out[i])] = std::move(out[i]);
+      if (node.out[i] != kNone) values[at(node.out[i])] = std::move(out[i]);
     for (ValueId v : node.in)
-      if (v != kNone && --reads[static_cast<size_t>(v)] == 0) values[static_cast<size_t>(v)] = Tensor();
+      if (v != kNone && --reads[at(v)] == 0) values[at(v)] = Tensor();
   }
   std::vector<Tensor> outputs;
-  for (ValueId v : graph.outputs) outputs.push_back(values[static_cast<size_t>(v)]);
+  for (ValueId v : graph.outputs) outputs.push_back(values[at(v)]);
   return outputs;
 }
 

@@ -19,10 +19,12 @@ i64 best_gap(std::span<const int> placed, std::span<const ArenaItem> items, cons
              i64 bytes) {
   i64 end = 0, best = -1, best_size = std::numeric_limits<i64>::max();
   for (const int other : placed) {
-    const i64 gap = offsets[static_cast<size_t>(other)] - end;
-    if (gap >= bytes && gap < best_size) best = end, best_size = gap;
-    end =
-        std::max(end, offsets[static_cast<size_t>(other)] + round_up(items[static_cast<size_t>(other)].bytes, kAlign));
+    const i64 gap = offsets[at(other)] - end;
+    if (gap >= bytes && gap < best_size) {
+      best = end;
+      best_size = gap;
+    }
+    end = std::max(end, offsets[at(other)] + round_up(items[at(other)].bytes, kAlign));
   }
   return best >= 0 ? best : end;
 }
@@ -34,23 +36,18 @@ ArenaLayout lay_out_arena(std::span<const ArenaItem> items) {
   layout.offsets.assign(items.size(), 0);
   std::vector<int> order(items.size()), placed;
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return items[static_cast<size_t>(a)].bytes > items[static_cast<size_t>(b)].bytes;
-  });
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return items[at(a)].bytes > items[at(b)].bytes; });
   for (const int item : order) {
-    const ArenaItem& it = items[static_cast<size_t>(item)];
+    const ArenaItem& it = items[at(item)];
     if (it.bytes == 0) continue;
     std::vector<int> rivals;
     std::copy_if(placed.begin(), placed.end(), std::back_inserter(rivals),
-                 [&](int other) { return overlap(it, items[static_cast<size_t>(other)]); });
+                 [&](int other) { return overlap(it, items[at(other)]); });
     const i64 offset = best_gap(rivals, items, layout.offsets, round_up(it.bytes, kAlign));
-    layout.offsets[static_cast<size_t>(item)] = offset;
+    layout.offsets[at(item)] = offset;
     layout.bytes = std::max(layout.bytes, offset + round_up(it.bytes, kAlign));
     placed.insert(std::upper_bound(placed.begin(), placed.end(), item,
-                                   [&](int a, int b) {
-                                     return layout.offsets[static_cast<size_t>(a)] <
-                                            layout.offsets[static_cast<size_t>(b)];
-                                   }),
+                                   [&](int a, int b) { return layout.offsets[at(a)] < layout.offsets[at(b)]; }),
                   item);
   }
   return layout;

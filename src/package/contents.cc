@@ -17,7 +17,8 @@ std::vector<mcc_location> locations(const Contents& c, size_t call) {
     mcc_location at{MCC_ARENA, 0, place.offset};
     if (const auto weight = c.weights.offsets.find({static_cast<int>(call), static_cast<int>(a)});
         weight != c.weights.offsets.end()) {
-      at.base = MCC_WEIGHTS, at.offset = weight->second;
+      at.base = MCC_WEIGHTS;
+      at.offset = weight->second;
     } else if (place.kind == Kind::input) {
       at.base = MCC_INPUT + place.index * 2;
     } else if (place.kind == Kind::output) {

@@ -29,7 +29,7 @@ std::string c_string(std::string_view text) {
 std::string tensor_tables(const Graph& graph, const std::vector<ValueId>& values, std::string_view kind) {
   std::string shapes, rows;
   for (size_t i = 0; i < values.size(); i++) {
-    const Value& value = graph.values[static_cast<size_t>(values[i])];
+    const Value& value = graph.value(values[i]);
     const Shape& shape = value.type.shape;
     if (!shape.empty())
       shapes += fmt::format("static const int64_t {}_shape_{}[] = {{{}}};\n", kind, i, fmt::join(shape, ", "));

@@ -162,10 +162,18 @@ void write_elf(const std::filesystem::path& file, const ElfMachine& machine, con
   }
   w.pad_to(start + data.bytes);
   end(kData);
-  begin(kSymbols), w.put_all(tables.symbols), end(kSymbols);
-  begin(kStrings), w.put(tables.names.bytes), end(kStrings);
-  begin(kRelocs), w.put_all(tables.relocs), end(kRelocs);
-  begin(kSectionNames), w.put(section_names.bytes), end(kSectionNames);
+  begin(kSymbols);
+  w.put_all(tables.symbols);
+  end(kSymbols);
+  begin(kStrings);
+  w.put(tables.names.bytes);
+  end(kStrings);
+  begin(kRelocs);
+  w.put_all(tables.relocs);
+  end(kRelocs);
+  begin(kSectionNames);
+  w.put(section_names.bytes);
+  end(kSectionNames);
   w.pad_to(round_up(w.at, 8));
   header.e_shoff = static_cast<Elf64_Off>(w.at);
   w.put_all(headers);

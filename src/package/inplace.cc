@@ -9,7 +9,7 @@
 
 #include <algorithm>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc {
 namespace {
@@ -51,8 +51,8 @@ bool condition_loads(const std::vector<loop::Stmt>& body, int x) {
 
 bool may_overwrite(const loop::Func& scheduled, int input, int output) {
   const std::vector<int> params = loop::params(scheduled);
-  const int x = params[static_cast<size_t>(input)], y = params[static_cast<size_t>(output)];
-  const loop::Buffer &in = scheduled.buffers[static_cast<size_t>(x)], &out = scheduled.buffers[static_cast<size_t>(y)];
+  const int x = params[at(input)], y = params[at(output)];
+  const loop::Buffer &in = scheduled.buffer(x), &out = scheduled.buffer(y);
   if (in.scope != loop::Scope::input || out.scope != loop::Scope::output) return false;
   if (in.shape != out.shape || size_of(in.dtype) != size_of(out.dtype)) return false;
   if (condition_loads(scheduled.body, x)) return false;

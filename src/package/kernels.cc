@@ -8,7 +8,7 @@
 #include <cctype>
 
 #include "codegen/codegen.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/space.h"
 
 namespace mcc {
@@ -61,7 +61,7 @@ Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& option
     kernel.symbol = fmt::format("{}_k{}_{}", prefix, k, clean(tasks[k].func.name));
     kernel.func = schedule(tasks[k], options, kernel.record);
   });
-  for (const int k : result.of_call) result.scheduled.push_back(result.kernels[static_cast<size_t>(k)].func);
+  for (const int k : result.of_call) result.scheduled.push_back(result.kernels[at(k)].func);
   return result;
 }
 

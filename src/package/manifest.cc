@@ -10,7 +10,7 @@
 #include "base/version.h"
 #include "codegen/codegen.h"
 #include "graph/print.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "package/link.h"
 
 namespace mcc {
@@ -21,7 +21,7 @@ using Json = nlohmann::ordered_json;
 Json tensors(const Graph& graph, const std::vector<ValueId>& values) {
   Json list = Json::array();
   for (size_t i = 0; i < values.size(); i++) {
-    const Value& value = graph.values[static_cast<size_t>(values[i])];
+    const Value& value = graph.value(values[i]);
     list.push_back({{"name", value.name},
                     {"dtype", std::string(name(value.type.dtype))},
                     {"shape", value.type.shape},
@@ -34,15 +34,14 @@ Json tensors(const Graph& graph, const std::vector<ValueId>& values) {
 // Bytes that a kernel must touch at least: each of its arguments once.
 i64 argument_bytes(const Graph& graph, const KernelCall& call) {
   i64 total = 0;
-  for (const ValueId v : std::set<ValueId>(call.args.begin(), call.args.end()))
-    total += bytes(graph.values[static_cast<size_t>(v)].type);
+  for (const ValueId v : std::set<ValueId>(call.args.begin(), call.args.end())) total += bytes(graph.value(v).type);
   return total;
 }
 
 Json kernel_list(const Contents& c) {
   Json list = Json::array();
   for (size_t call = 0; call < c.model.calls.size(); call++) {
-    const Kernel& kernel = c.kernels.kernels[static_cast<size_t>(c.kernels.of_call[call])];
+    const Kernel& kernel = c.kernels.kernels[at(c.kernels.of_call[call])];
     list.push_back({{"symbol", kernel.symbol},
                     {"name", c.model.calls[call].func.name},
                     {"task", kernel.task},
@@ -81,7 +80,7 @@ std::string tensor_constants(const std::string& prefix, const Graph& graph, cons
   std::string text = fmt::format("#define {}_{}S {}\n", prefix, kind, values.size());
   std::set<std::string> used;
   for (size_t i = 0; i < values.size(); i++) {
-    const Value& value = graph.values[static_cast<size_t>(values[i])];
+    const Value& value = graph.value(values[i]);
     const std::string own = upper_identifier(value.name);
     if (used.insert(own).second)
       text += fmt::format("#define {}_{}_{} {} /* {} */\n", prefix, kind, own, i, to_string(value.type));

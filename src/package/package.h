@@ -19,8 +19,8 @@ namespace mcc {
 struct MemoryPlan {
   struct Place {
     enum class Kind : u8 { none, arena, input, output, weight } kind = Kind::none;
-    i64 offset =
-        0;  // arena: bytes from its start; input/output: bytes into that tensor; weight: decided per kernel (weights.h)
+    // Arena: bytes from its start; input/output: bytes into that tensor; weight: decided per kernel (weights.h).
+    i64 offset = 0;
     int index = -1;  // input/output number
   };
   std::vector<Place> values;  // one for each graph value

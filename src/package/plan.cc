@@ -26,8 +26,8 @@ struct Planner {
   std::vector<Resolved> of;      // value -> root and offset
   std::vector<Storage> storage;  // by root value
 
-  Storage& root_of(ValueId v) { return storage[static_cast<size_t>(of[static_cast<size_t>(v)].root)]; }
-  i64 value_bytes(ValueId v) const { return bytes(model.graph.values[static_cast<size_t>(v)].type); }
+  Storage& root_of(ValueId v) { return storage[at(of[at(v)].root)]; }
+  i64 value_bytes(ValueId v) const { return bytes(model.graph.value(v).type); }
 
   void set_fixed_places();
   void set_lifetimes();
@@ -43,7 +43,7 @@ void Planner::set_fixed_places() {
     if (graph.values[v].constant) storage[v].place.kind = MemoryPlan::Place::Kind::weight;
   }
   for (size_t i = 0; i < graph.inputs.size(); i++)
-    storage[static_cast<size_t>(graph.inputs[i])].place = {MemoryPlan::Place::Kind::input, 0, static_cast<int>(i)};
+    storage[at(graph.inputs[i])].place = {MemoryPlan::Place::Kind::input, 0, static_cast<int>(i)};
   for (size_t o = 0; o < graph.outputs.size(); o++) {
     MCC_CHECK(covers_root(model, of, graph.outputs[o]));
     MemoryPlan::Place& place = root_of(graph.outputs[o]).place;
@@ -64,18 +64,17 @@ void Planner::set_lifetimes() {
 
 // Input and output number parameters of the call. The proof about the kernel comes last, as it is the dearest.
 bool Planner::can_take(const KernelCall& call, int call_number, int input, int output) {
-  const ValueId x = call.args[static_cast<size_t>(input)], y = call.args[static_cast<size_t>(output)];
-  const int from = of[static_cast<size_t>(x)].root, to = of[static_cast<size_t>(y)].root;
-  const Storage &a = storage[static_cast<size_t>(from)], &b = storage[static_cast<size_t>(to)];
+  const ValueId x = call.args[at(input)], y = call.args[at(output)];
+  const int from = of[at(x)].root, to = of[at(y)].root;
+  const Storage &a = storage[at(from)], &b = storage[at(to)];
   if (from == to || a.place.kind != MemoryPlan::Place::Kind::none || b.place.kind != MemoryPlan::Place::Kind::none)
     return false;
   if (a.last != call_number || b.first != call_number || a.first == call_number || b.shares >= 0) return false;
   if (a.bytes != b.bytes || !covers_root(model, of, x) || !covers_root(model, of, y)) return false;
   const auto uses = [&](int root) {
-    return std::count_if(call.args.begin(), call.args.end(),
-                         [&](ValueId v) { return of[static_cast<size_t>(v)].root == root; });
+    return std::count_if(call.args.begin(), call.args.end(), [&](ValueId v) { return of[at(v)].root == root; });
   };
-  return uses(from) == 1 && uses(to) == 1 && may_overwrite(scheduled[static_cast<size_t>(call_number)], input, output);
+  return uses(from) == 1 && uses(to) == 1 && may_overwrite(scheduled[at(call_number)], input, output);
 }
 
 // Calls are visited in order, so a chain of element-wise kernels ends up in one place.
@@ -87,7 +86,7 @@ void Planner::share_in_place() {
       for (size_t in = 0; in < call.args.size(); in++) {
         if (in == out || taken[in] || !can_take(call, static_cast<int>(c), static_cast<int>(in), static_cast<int>(out)))
           continue;
-        root_of(call.args[out]).shares = of[static_cast<size_t>(call.args[in])].root;
+        root_of(call.args[out]).shares = of[at(call.args[in])].root;
         taken[in] = true;
         break;
       }
@@ -107,8 +106,9 @@ MemoryPlan Planner::finish(int threads) {
       item_of[owner] = static_cast<int>(items.size());
       items.push_back({s.bytes, s.first, s.last});
     }
-    ArenaItem& item = items[static_cast<size_t>(item_of[owner])];
-    item.first = std::min(item.first, s.first), item.last = std::max(item.last, s.last);
+    ArenaItem& item = items[at(item_of[owner])];
+    item.first = std::min(item.first, s.first);
+    item.last = std::max(item.last, s.last);
     item_of[r] = item_of[owner];
   }
   const size_t scratch_from = items.size();
@@ -122,8 +122,7 @@ MemoryPlan Planner::finish(int threads) {
   for (size_t v = 0; v < of.size(); v++) {
     const size_t root = static_cast<size_t>(of[v].root);
     MemoryPlan::Place place = storage[root].place;
-    if (item_of[root] >= 0)
-      place = {MemoryPlan::Place::Kind::arena, layout.offsets[static_cast<size_t>(item_of[root])], -1};
+    if (item_of[root] >= 0) place = {MemoryPlan::Place::Kind::arena, layout.offsets[at(item_of[root])], -1};
     place.offset += of[v].offset;
     plan.values.push_back(place);
   }

@@ -32,7 +32,7 @@ i64 add_tensors(Image& image, const Graph& graph, const std::vector<ValueId>& va
   std::vector<mcc_tensor_info> infos;
   std::vector<std::pair<i64, i64>> names_and_shapes;
   for (size_t i = 0; i < values.size(); i++) {
-    const Value& value = graph.values[static_cast<size_t>(values[i])];
+    const Value& value = graph.value(values[i]);
     const i64 shape = image.add(value.type.shape.data(), value.type.shape.size() * sizeof(i64), 8);
     names_and_shapes.emplace_back(image.add_string(value.name), shape);
     mcc_tensor_info info{};

@@ -43,13 +43,13 @@ bool covers_root(const LoweredModel& model, const std::vector<Resolved>& resolve
 
 LoweredModel copied_outputs(LoweredModel model) {
   std::vector<Resolved> resolved = resolve_views(model);
-  std::set<ValueId> taken(model.graph.inputs.begin(),
-                          model.graph.inputs.end());  // roots that no further output may have
+  // Roots that no further output may have.
+  std::set<ValueId> taken(model.graph.inputs.begin(), model.graph.inputs.end());
   for (ValueId& output : model.graph.outputs) {
-    const ValueId source = output, root = resolved[static_cast<size_t>(source)].root;
-    const bool constant = model.graph.values[static_cast<size_t>(root)].constant != nullptr;
+    const ValueId source = output, root = resolved[at(source)].root;
+    const bool constant = model.graph.value(root).constant != nullptr;
     if (!constant && covers_root(model, resolved, source) && taken.insert(root).second) continue;
-    const Value& value = model.graph.values[static_cast<size_t>(source)];
+    const Value& value = model.graph.value(source);
     KernelCall call{copy_func(value.type, value.constant != nullptr), {source}, {"copy of output " + value.name}};
     output = model.graph.add_value(value.name, value.type);
     call.args.push_back(output);

@@ -56,11 +56,12 @@ Jobs list_jobs(const LoweredModel& model, const std::vector<loop::Func>& schedul
     for (size_t a = 0; a < params.size(); a++) {
       ValueId source = model.calls[c].args[a];
       i64 extra = 0;
-      if (!model.graph.values[static_cast<size_t>(source)].constant) {
+      if (!model.graph.value(source).constant) {
         const Resolved& at = resolved[static_cast<size_t>(source)];
-        source = at.root, extra = at.offset;
+        source = at.root;
+        extra = at.offset;
       }
-      const auto& constant = model.graph.values[static_cast<size_t>(source)].constant;
+      const auto& constant = model.graph.value(source).constant;
       if (!constant) continue;
       const loop::Buffer& buffer = scheduled[c].buffers[static_cast<size_t>(params[a])];
       const loop::Buffer* layout = buffer.pack.dims.empty() ? nullptr : &buffer;

@@ -22,8 +22,6 @@ namespace {
 
 constexpr i64 kFewest = 16;  // rows, and columns, of the scores
 
-size_t at(i64 i) { return static_cast<size_t>(i); }
-
 // Who makes and who reads each value.
 class Links {
  public:
@@ -33,8 +31,8 @@ class Links {
   }
 
   const Node& node(int n) const { return graph_.nodes[at(n)]; }
-  const Shape& shape(ValueId v) const { return graph_.values[at(v)].type.shape; }
-  DType dtype(ValueId v) const { return graph_.values[at(v)].type.dtype; }
+  const Shape& shape(ValueId v) const { return graph_.value(v).type.shape; }
+  DType dtype(ValueId v) const { return graph_.value(v).type.dtype; }
 
   int maker(ValueId v, std::string_view op) const {
     const int n = v == kNone ? -1 : makers_[at(v)];

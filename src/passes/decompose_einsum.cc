@@ -51,7 +51,8 @@ ValueId product(Rewriter& rw, const Node& node, ops::Einsum& e) {
   const auto merged = [&e](const std::string& labels) { return elements(e.extents_of(labels)); };
   const auto with = [&](i64 m, i64 n) {
     Shape shape = e.extents_of(batch);
-    shape.push_back(m), shape.push_back(n);
+    shape.push_back(m);
+    shape.push_back(n);
     return shape;
   };
   const ValueId left = reshape(rw, arranged(rw, x, a, batch + rows + summed), with(merged(rows), merged(summed)));

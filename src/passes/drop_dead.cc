@@ -24,19 +24,19 @@ std::vector<Node> live_nodes(const Graph& graph, std::vector<char>& used) {
   for (size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     bool needed = false;
-    for (const ValueId v : node.out) needed |= v != kNone && used[static_cast<size_t>(v)];
+    for (const ValueId v : node.out) needed |= v != kNone && used[at(v)];
     if (!needed) continue;
     for (const ValueId v : node.in)
-      if (v != kNone) used[static_cast<size_t>(v)] = 1;
+      if (v != kNone) used[at(v)] = 1;
     live.push_back(node);
     std::vector<ValueId>& out = live.back().out;
     if (!is_op(node, {"MaxPool", "LayerNormalization", "LSTM", "GRU", "RNN"})) {  // those have optional outputs
       for (const ValueId v : out)
-        if (v != kNone) used[static_cast<size_t>(v)] = 1;
+        if (v != kNone) used[at(v)] = 1;
       continue;
     }
     for (ValueId& v : out)
-      if (v != kNone && !used[static_cast<size_t>(v)]) v = kNone;
+      if (v != kNone && !used[at(v)]) v = kNone;
     while (out.back() == kNone) out.pop_back();
   }
   return {live.rbegin(), live.rend()};
@@ -47,8 +47,8 @@ std::vector<Node> live_nodes(const Graph& graph, std::vector<char>& used) {
 Graph drop_dead(const Graph& graph) {
   Graph clean = without_identities(graph);
   std::vector<char> used(clean.values.size(), 0);
-  for (const ValueId v : clean.inputs) used[static_cast<size_t>(v)] = 1;
-  for (const ValueId v : clean.outputs) used[static_cast<size_t>(v)] = 1;
+  for (const ValueId v : clean.inputs) used[at(v)] = 1;
+  for (const ValueId v : clean.outputs) used[at(v)] = 1;
   clean.nodes = live_nodes(clean, used);
 
   std::vector<ValueId> number(clean.values.size(), kNone);
@@ -60,10 +60,14 @@ Graph drop_dead(const Graph& graph) {
   }
   const auto renumber = [&number](std::vector<ValueId>& ids) {
     for (ValueId& v : ids)
-      if (v != kNone) v = number[static_cast<size_t>(v)];
+      if (v != kNone) v = number[at(v)];
   };
-  for (Node& node : clean.nodes) renumber(node.in), renumber(node.out);
-  renumber(clean.inputs), renumber(clean.outputs);
+  for (Node& node : clean.nodes) {
+    renumber(node.in);
+    renumber(node.out);
+  }
+  renumber(clean.inputs);
+  renumber(clean.outputs);
   result.nodes = std::move(clean.nodes);
   result.inputs = std::move(clean.inputs);
   result.outputs = std::move(clean.outputs);

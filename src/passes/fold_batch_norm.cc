@@ -16,8 +16,6 @@ struct Affine {
   Doubles scale, shift;  // for each channel
 };
 
-size_t at(i64 i) { return static_cast<size_t>(i); }
-
 // A constant that has one value for each of `channels` on axis 1 of `rank` dimensions, or one value for all.
 std::optional<Doubles> per_channel(const Tensor* tensor, i64 channels, i64 rank) {
   if (!tensor || tensor->size() == 0) return std::nullopt;
@@ -47,7 +45,10 @@ std::optional<Affine> affine_of_batch_norm(Rewriter& rw, const Node& node) {
 std::optional<Affine> affine_of(Rewriter& rw, const Node& node, size_t& x) {
   const Shape& shape = rw.shape(node.out[0]);
   if (shape.size() < 2 || !is_float(rw.type(node.out[0]).dtype)) return std::nullopt;
-  if (node.op == "BatchNormalization") return x = 0, affine_of_batch_norm(rw, node);
+  if (node.op == "BatchNormalization") {
+    x = 0;
+    return affine_of_batch_norm(rw, node);
+  }
   if (!is_op(node, {"Mul", "Add"})) return std::nullopt;
   for (x = 0; x < 2; x++) {
     const auto values = per_channel(rw.constant(node.in[1 - x]), shape[1], static_cast<i64>(shape.size()));

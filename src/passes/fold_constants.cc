@@ -17,7 +17,7 @@ bool blows_up(const Graph& graph, const Node& node, const Rewriter& rewriter) {
   for (const ValueId v : node.in)
     if (v != kNone) before += bytes(rewriter.type(v));
   for (const ValueId v : node.out)
-    if (v != kNone) after += bytes(graph.values[static_cast<size_t>(v)].type);
+    if (v != kNone) after += bytes(graph.value(v).type);
   return after > kAlwaysFoldBytes && after > 4 * before;
 }
 

@@ -20,8 +20,6 @@ namespace {
 constexpr size_t kMaxGroupNodes = 24;
 constexpr i64 kMaxCopies = 8;  // of one node's expression, once everything between it and the exit is inlined
 
-size_t at(i64 i) { return static_cast<size_t>(i); }
-
 class Fuser {
  public:
   explicit Fuser(const Graph& graph)
@@ -84,7 +82,7 @@ class Fuser {
   std::vector<Group> groups_;
 
   const Node& node(int n) const { return graph_.nodes[at(n)]; }
-  const Shape& shape(ValueId v) const { return graph_.values[at(v)].type.shape; }
+  const Shape& shape(ValueId v) const { return graph_.value(v).type.shape; }
 
   template <typename Test>
   bool all_readers(int n, const Test& test) const {

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "passes/rewrite.h"
 
 namespace mcc {
@@ -59,7 +59,7 @@ Part lower_node(const Graph& graph, const Node& node) {
   for (const ValueId v : node.in)
     if (v != kNone) part.values.push_back(v);
   for (const ValueId v : node.out) {
-    out.push_back(v == kNone ? missing_type() : graph.values[static_cast<size_t>(v)].type);
+    out.push_back(v == kNone ? missing_type() : graph.value(v).type);
     if (v != kNone) part.values.push_back(v);
   }
   try {
@@ -75,7 +75,7 @@ class Joiner {
  public:
   Joiner(const Graph& graph, const FusedGroup& group, std::span<const LoweredModel::View> views)
       : graph_(graph), views_(views) {
-    for (const int n : group.nodes) parts_.push_back(lower_node(graph, graph.nodes[static_cast<size_t>(n)]));
+    for (const int n : group.nodes) parts_.push_back(lower_node(graph, graph.nodes[at(n)]));
     add_params(group);
     for (const Part& part : parts_) append(part);
   }
@@ -96,8 +96,8 @@ class Joiner {
   std::map<std::string, std::string> blocks_;
 
   void add_buffer(ValueId v, std::string name, Scope scope) {
-    const TensorType& type = graph_.values[static_cast<size_t>(v)].type;
-    const Shape& pitch = views_[static_cast<size_t>(v)].pitch;
+    const TensorType& type = graph_.value(v).type;
+    const Shape& pitch = views_[at(v)].pitch;
     buffer_of_[v] = static_cast<int>(func.buffers.size());
     func.buffers.push_back(
         {unique(buffer_names_, name, "."), type.dtype, pitch.empty() ? type.shape : pitch, scope, {}});
@@ -105,7 +105,7 @@ class Joiner {
   }
 
   const Tensor* scalar(const Node& node, ValueId v) const {
-    const Tensor* constant = graph_.values[static_cast<size_t>(v)].constant.get();
+    const Tensor* constant = graph_.value(v).constant.get();
     return constant && constant->size() == 1 && !keeps_scalars(node) ? constant : nullptr;
   }
 
@@ -116,9 +116,8 @@ class Joiner {
       for (size_t i = 0; i < params.size(); i++) {
         const ValueId v = part.values[i];
         if (!outside.contains(v) || buffer_of_.contains(v) || scalar(*part.node, v)) continue;
-        const bool is_constant = graph_.values[static_cast<size_t>(v)].constant != nullptr;
-        add_buffer(v, part.func.buffers[static_cast<size_t>(params[i])].name,
-                   is_constant ? Scope::constant : Scope::input);
+        const bool is_constant = graph_.value(v).constant != nullptr;
+        add_buffer(v, part.func.buffer(params[i]).name, is_constant ? Scope::constant : Scope::input);
       }
     }
     for (const ValueId v : group.outputs) add_buffer(v, "y", Scope::output);
@@ -136,7 +135,7 @@ class Joiner {
       if (scalars_[p]) continue;
       if (!buffer_of_.contains(v)) add_buffer(v, lower_case(part.node->op), Scope::temp);
       buffers_[p] = buffer_of_.at(v);
-      MCC_CHECK(part.func.buffers[p].shape == graph_.values[static_cast<size_t>(v)].type.shape);
+      MCC_CHECK(part.func.buffers[p].shape == graph_.value(v).type.shape);
     }
     for (size_t b = 0; b < buffers_.size(); b++) {
       if (buffers_[b] >= 0 || scalars_[b]) continue;
@@ -150,11 +149,10 @@ class Joiner {
   }
 
   Expr expr_of(const Expr& expr) const {
-    if (expr.op == ExprOp::load && scalars_[static_cast<size_t>(expr.i)])
-      return scalar_of(*scalars_[static_cast<size_t>(expr.i)]);
+    if (expr.op == ExprOp::load && scalars_[at(expr.i)]) return scalar_of(*scalars_[at(expr.i)]);
     Expr result = expr;
     if (expr.op == ExprOp::var) result.i += first_var_;
-    if (expr.op == ExprOp::load) result.i = buffers_[static_cast<size_t>(expr.i)];
+    if (expr.op == ExprOp::load) result.i = buffers_[at(expr.i)];
     for (Expr& arg : result.args) arg = expr_of(arg);
     return result;
   }
@@ -181,8 +179,7 @@ class Joiner {
     if (const auto* branch = std::get_if<loop::If>(&stmt.node))
       return {loop::If{expr_of(branch->condition), body_of(branch->then_body), body_of(branch->else_body)}};
     const auto& store = std::get<loop::Store>(stmt.node);
-    loop::Store result{
-        buffers_[static_cast<size_t>(store.buffer)], {}, expr_of(store.value), store.op, block_of(store.block)};
+    loop::Store result{buffers_[at(store.buffer)], {}, expr_of(store.value), store.op, block_of(store.block)};
     for (const Expr& index : store.index) result.index.push_back(expr_of(index));
     return {std::move(result)};
   }
@@ -194,7 +191,7 @@ KernelCall join_group(const Graph& graph, const FusedGroup& group, std::span<con
   Joiner joiner(graph, group, views);
   KernelCall call{std::move(joiner.func), std::move(joiner.args), {}};
   call.func.name = kernel_name(graph, group);
-  for (const int n : group.nodes) call.nodes.push_back(graph.nodes[static_cast<size_t>(n)].name);
+  for (const int n : group.nodes) call.nodes.push_back(graph.nodes[at(n)].name);
   return call;
 }
 

@@ -8,7 +8,7 @@
 namespace mcc {
 namespace {
 
-const Shape& shape_of(const Graph& graph, ValueId v) { return graph.values[static_cast<size_t>(v)].type.shape; }
+const Shape& shape_of(const Graph& graph, ValueId v) { return graph.value(v).type.shape; }
 
 // "56x56x64": the shape of an activation without its batch when that is one, channels last whatever its layout.
 std::string image(const Node& node, Shape shape) {
@@ -56,22 +56,21 @@ std::string size_text(const Graph& graph, const Node& node) {
 
 std::string kernel_name(const Graph& graph, const FusedGroup& group) {
   const auto is_anchor = [&](int n) {
-    const OpDef* op = find_op(graph.nodes[static_cast<size_t>(n)].op);
+    const OpDef* op = find_op(graph.nodes[at(n)].op);
     return op && op->fuse == FuseKind::anchor;
   };
   const auto found = std::find_if(group.nodes.begin(), group.nodes.end(), is_anchor);
   const int main = found == group.nodes.end() ? group.nodes[0] : *found;
   std::string before, after;
-  const auto is_product = [&](int n) { return graph.nodes[static_cast<size_t>(n)].op == "MatMul"; };
+  const auto is_product = [&](int n) { return graph.nodes[at(n)].op == "MatMul"; };
   if (std::count_if(group.nodes.begin(), group.nodes.end(), is_product) == 2)
-    return "attention " + size_text(graph, graph.nodes[static_cast<size_t>(main)]);
+    return "attention " + size_text(graph, graph.nodes[at(main)]);
   for (const int n : group.nodes) {
-    const std::string op = lower_case(graph.nodes[static_cast<size_t>(n)].op);
+    const std::string op = lower_case(graph.nodes[at(n)].op);
     if (n < main) before += op + " + ";
-    if (n > main)
-      after += " + " + op + (is_anchor(n) ? " " + size_text(graph, graph.nodes[static_cast<size_t>(n)]) : "");
+    if (n > main) after += " + " + op + (is_anchor(n) ? " " + size_text(graph, graph.nodes[at(n)]) : "");
   }
-  const Node& node = graph.nodes[static_cast<size_t>(main)];
+  const Node& node = graph.nodes[at(main)];
   return before + lower_case(node.op) + " " + size_text(graph, node) + after;
 }
 

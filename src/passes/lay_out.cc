@@ -23,12 +23,12 @@ Places::Places(Rewriter& rewriter, const Graph& old)
     const OpDef* op = find_op(node->op);
     const bool passes_on = op && op->fuse == FuseKind::elementwise && node->out[0] != kNone && leads_out(node->out[0]);
     for (const ValueId v : node->in)
-      if (v != kNone && !passes_on) leads_out_[static_cast<size_t>(v)] = false;
+      if (v != kNone && !passes_on) leads_out_[at(v)] = false;
   }
 }
 
 Placed Places::of(ValueId v) const {
-  if (is_moved(v)) return placed_[static_cast<size_t>(v)];
+  if (is_moved(v)) return placed_[at(v)];
   const ValueId now = rw.now(v);
   Perm own(static_cast<size_t>(rw.rank(now)));
   for (size_t d = 0; d < own.size(); d++) own[d] = static_cast<i64>(d);
@@ -37,8 +37,8 @@ Placed Places::of(ValueId v) const {
 
 ValueId Places::plain(ValueId v) {
   if (v == kNone || !is_moved(v)) return rw.now(v);
-  ValueId& made = plain_[static_cast<size_t>(v)];
-  const Placed& placed = placed_[static_cast<size_t>(v)];
+  ValueId& made = plain_[at(v)];
+  const Placed& placed = placed_[at(v)];
   if (made == kNone) made = transpose(rw, placed.u, placed.perm);
   return made;
 }
@@ -65,7 +65,7 @@ void Places::put(ValueId v, const Placed& placed) {
   if (is_identity(placed.perm))
     rw.replace(v, placed.u);
   else
-    placed_[static_cast<size_t>(v)] = placed;
+    placed_[at(v)] = placed;
 }
 
 Perm channels_first_of_last(i64 rank) {
@@ -76,8 +76,7 @@ Perm channels_first_of_last(i64 rank) {
 
 Graph lay_out(const Graph& graph) {
   const auto is_convolution = [&graph](const Node& node) {
-    return is_op(node, {"Conv", "ConvTranspose"}) &&
-           graph.values[static_cast<size_t>(node.in[0])].type.shape.size() >= 3;
+    return is_op(node, {"Conv", "ConvTranspose"}) && graph.value(node.in[0]).type.shape.size() >= 3;
   };
   if (std::none_of(graph.nodes.begin(), graph.nodes.end(), is_convolution)) return graph;
 

@@ -20,15 +20,15 @@ class Places {
 
   Rewriter& rw;
 
-  bool is_moved(ValueId v) const { return v != kNone && placed_[static_cast<size_t>(v)].u != kNone; }
+  bool is_moved(ValueId v) const { return v != kNone && placed_[at(v)].u != kNone; }
   Placed of(ValueId v) const;
   ValueId plain(ValueId v);                       // in its own order; kNone stays
   ValueId in_order(ValueId v, const Perm& perm);  // the u of v = Transpose(u, perm)
-  ValueId aligned(ValueId v,
-                  const Perm& perm);          // the same for an operand that may have fewer dimensions and be broadcast
+  // The same for an operand that may have fewer dimensions and be broadcast.
+  ValueId aligned(ValueId v, const Perm& perm);
   void put(ValueId v, const Placed& placed);  // v's new place
   // Only elementwise operators lie between v and the graph's outputs.
-  bool leads_out(ValueId v) const { return leads_out_[static_cast<size_t>(v)]; }
+  bool leads_out(ValueId v) const { return leads_out_[at(v)]; }
 
  private:
   std::vector<Placed> placed_;

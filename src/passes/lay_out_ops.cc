@@ -9,8 +9,6 @@ namespace {
 
 using Ints = std::vector<i64>;
 
-size_t at(i64 i) { return static_cast<size_t>(i); }
-
 i64 rank_of(Places& places, ValueId v) { return places.rw.rank(v); }
 
 void put_only(Places& places, const Node& node, std::vector<ValueId> in, Attrs node_attrs, const Perm& perm) {
@@ -66,7 +64,10 @@ std::optional<Perm> order_of_largest(Places& places, const Node& node, i64 rank)
   for (const ValueId v : node.in) {
     if (v == kNone || places.rw.constant(places.rw.now(v))) continue;
     const i64 count = elements(places.rw.shape(v));
-    if (count > size || (count == size && !places.is_moved(largest) && places.is_moved(v))) largest = v, size = count;
+    if (count > size || (count == size && !places.is_moved(largest) && places.is_moved(v))) {
+      largest = v;
+      size = count;
+    }
   }
   if (!places.is_moved(largest) || rank_of(places, largest) != rank) return std::nullopt;
   return places.of(largest).perm;
@@ -219,10 +220,13 @@ bool blocks(Places& places, const Node& node) {
   const bool to_depth = node.op == "SpaceToDepth", by_column = node.attrs.get_string("mode", "DCR") == "CRD";
   Shape parts{from[0], b, b, to[1], from[2], from[3]};
   Perm perm{0, 3, 4, 1, 5, 2};
-  if (to_depth)
-    parts = {from[0], from[1], to[2], b, to[3], b}, perm = {0, 3, 5, 1, 2, 4};
-  else if (by_column)
-    parts = {from[0], to[1], b, b, from[2], from[3]}, perm = {0, 1, 4, 2, 5, 3};
+  if (to_depth) {
+    parts = {from[0], from[1], to[2], b, to[3], b};
+    perm = {0, 3, 5, 1, 2, 4};
+  } else if (by_column) {
+    parts = {from[0], to[1], b, b, from[2], from[3]};
+    perm = {0, 1, 4, 2, 5, 3};
+  }
   const Shape whole = to;
   const Placed split = reshaped(places.rw, places.of(node.in[0]), parts);
   places.put(node.out[0], reshaped(places.rw, transposed(split, perm), whole));

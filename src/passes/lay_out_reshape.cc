@@ -32,10 +32,13 @@ std::vector<Segment> segments_of(const Shape& from, const Shape& to) {
     Segment segment;
     i64 left = 1, right = 1;
     do {
-      if (left <= right && i < old_dims.size())
-        left *= from[old_dims[i]], segment.from.push_back(old_dims[i++]);
-      else
-        right *= to[new_dims[j]], segment.to.push_back(new_dims[j++]);
+      if (left <= right && i < old_dims.size()) {
+        left *= from[old_dims[i]];
+        segment.from.push_back(old_dims[i++]);
+      } else {
+        right *= to[new_dims[j]];
+        segment.to.push_back(new_dims[j++]);
+      }
     } while (left != right);
     segments.push_back(std::move(segment));
   }

@@ -4,7 +4,7 @@
 // Values have sizes that the frontend has checked; what a kernel makes of them is checked here, before anything is
 // computed from it: a padded copy, say, can be far larger than input and output.
 #include "loop/collapse.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "passes/join.h"
 #include "passes/separable.h"
 #include "passes/views.h"
@@ -14,7 +14,7 @@ namespace {
 
 bool computes_nothing(const Graph& graph, const FusedGroup& group) {
   for (const ValueId v : group.outputs)
-    if (elements(graph.values[static_cast<size_t>(v)].type.shape) > 0) return false;
+    if (elements(graph.value(v).type.shape) > 0) return false;
   return true;
 }
 

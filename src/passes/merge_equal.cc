@@ -47,7 +47,7 @@ void merge_constants(const Graph& graph, Rewriter& rewriter) {
     std::vector<ValueId>& alike = seen[hash64(data(*tensor), hash64(to_string(tensor->type)))];
     bool merged = false;
     for (const ValueId other : alike) {
-      const Tensor& first = *graph.values[static_cast<size_t>(other)].constant;
+      const Tensor& first = *graph.value(other).constant;
       if (first.type != tensor->type || data(first) != data(*tensor)) continue;
       rewriter.replace(id, other);
       merged = true;

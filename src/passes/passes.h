@@ -11,17 +11,24 @@
 
 namespace mcc {
 
-Graph fold_constants(const Graph&);  // nodes whose inputs are all constants are evaluated by their reference
-Graph drop_dead(const Graph&);       // nodes and values that no output needs; Identity nodes
-Graph merge_equal(const Graph&);     // common subexpressions, equal constants
-Graph simplify_algebra(
-    const Graph&);  // x+0, x*1, Transpose of Transpose, Reshape of Reshape, Cast to the same type, ...
-Graph fold_batch_norm(
-    const Graph&);              // BatchNormalization into the convolution or product before it, else to Mul and Add
-Graph recognize(const Graph&);  // LayerNorm, Gelu, HardSwish, SiLU as exporters write them -> one node
-Graph decompose(const Graph&);  // composites that have no lowering of their own -> simpler ops
-Graph lay_out(const Graph&);    // convolution networks to channels-last; transposes cancelled or fused
-Graph spell_out_attention(const Graph&);  // a Softmax between products -> its parts, which the fusion makes one kernel
+// Nodes whose inputs are all constants are evaluated by their reference.
+Graph fold_constants(const Graph&);
+// Without nodes and values that no output needs, and Identity nodes.
+Graph drop_dead(const Graph&);
+// Common subexpressions, equal constants.
+Graph merge_equal(const Graph&);
+// x+0, x*1, Transpose of Transpose, Reshape of Reshape, Cast to the same type, ...
+Graph simplify_algebra(const Graph&);
+// BatchNormalization into the convolution or product before it, else to Mul and Add.
+Graph fold_batch_norm(const Graph&);
+// LayerNorm, Gelu, HardSwish, SiLU as exporters write them -> one node.
+Graph recognize(const Graph&);
+// Composites that have no lowering of their own -> simpler ops.
+Graph decompose(const Graph&);
+// Convolution networks to channels-last; transposes cancelled or fused.
+Graph lay_out(const Graph&);
+// A Softmax between products -> its parts, which the fusion makes one kernel.
+Graph spell_out_attention(const Graph&);
 
 struct Pass {
   std::string_view name;
@@ -30,8 +37,8 @@ struct Pass {
 std::span<const Pass> graph_passes();
 struct PassOptions {
   std::set<std::string, std::less<>> disabled;  // by name
-  std::function<void(std::string_view pass, const Graph&, double seconds)>
-      changed;  // called after a pass that changed the graph
+  // Called after a pass that changed the graph.
+  std::function<void(std::string_view pass, const Graph&, double seconds)> changed;
 };
 Graph run_passes(const Graph&, const PassOptions& = {});  // verifies after each
 
@@ -40,8 +47,8 @@ struct FusedGroup {
   std::vector<int> nodes;
   std::vector<ValueId> inputs, outputs;  // inputs: constants included, in order of first use
 };
-std::vector<FusedGroup> fuse(
-    const Graph&);  // every node that needs work is in exactly one group; groups in executable order
+// Every node that needs work is in exactly one group; groups in executable order.
+std::vector<FusedGroup> fuse(const Graph&);
 
 // A kernel of the model. args[i] is the value bound to the i-th parameter of func. The parameter of a value with a
 // pitch has the pitch's shape: it begins at the value, the program touches only the value's elements of it, and the

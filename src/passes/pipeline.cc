@@ -70,7 +70,7 @@ void check_types(const Graph& graph) {
     const std::vector<TensorType> types = infer_types(node, input_types(graph, node));
     for (size_t i = 0; i < types.size(); i++) {
       if (node.out[i] == kNone) continue;
-      const TensorType& declared = graph.values[static_cast<size_t>(node.out[i])].type;
+      const TensorType& declared = graph.value(node.out[i]).type;
       if (declared != types[i])
         fail("{}: output {} is declared {} but has the type {}", describe(node), i, to_string(declared),
              to_string(types[i]));

@@ -17,22 +17,20 @@ Rewriter::Rewriter(const Graph& from) : old_values_(from.values.size()) {
   renamed_.assign(old_values_, 1);
   for (const Node& node : from.nodes)
     for (const ValueId v : node.in)
-      if (v != kNone) uses_[static_cast<size_t>(v)]++;
-  for (const ValueId v : from.outputs) uses_[static_cast<size_t>(v)]++;
+      if (v != kNone) uses_[at(v)]++;
+  for (const ValueId v : from.outputs) uses_[at(v)]++;
 }
 
 ValueId Rewriter::now(ValueId v) const {
-  while (v != kNone && now_[static_cast<size_t>(v)] != v) v = now_[static_cast<size_t>(v)];
+  while (v != kNone && now_[at(v)] != v) v = now_[at(v)];
   return v;
 }
 
-const Tensor* Rewriter::constant(ValueId v) const {
-  return v == kNone ? nullptr : graph_.values[static_cast<size_t>(v)].constant.get();
-}
+const Tensor* Rewriter::constant(ValueId v) const { return v == kNone ? nullptr : graph_.value(v).constant.get(); }
 
 const Node* Rewriter::maker(ValueId v) const {
-  if (v == kNone || maker_[static_cast<size_t>(v)] < 0) return nullptr;
-  return &graph_.nodes[static_cast<size_t>(maker_[static_cast<size_t>(v)])];
+  if (v == kNone || maker_[at(v)] < 0) return nullptr;
+  return &graph_.nodes[at(maker_[at(v)])];
 }
 
 const Node* Rewriter::maker(ValueId v, std::string_view op) const {
@@ -46,7 +44,7 @@ Node Rewriter::visit(const Node& old) {
   node_name_ = old.name;
   for (const ValueId v : old.out)
     if (v != kNone) {
-      value_name_ = graph_.values[static_cast<size_t>(v)].name;
+      value_name_ = graph_.value(v).name;
       break;
     }
   return node;
@@ -54,7 +52,7 @@ Node Rewriter::visit(const Node& old) {
 
 void Rewriter::keep(Node node) {
   for (const ValueId v : node.out)
-    if (v != kNone) maker_[static_cast<size_t>(v)] = static_cast<int>(graph_.nodes.size());
+    if (v != kNone) maker_[at(v)] = static_cast<int>(graph_.nodes.size());
   graph_.nodes.push_back(std::move(node));
 }
 
@@ -82,10 +80,10 @@ std::vector<ValueId> Rewriter::emit_many(std::string op, std::vector<ValueId> in
 
 ValueId Rewriter::add_constant(Tensor tensor) {
   const ValueId id = add_value(tensor.type);
-  Value& value = graph_.values[static_cast<size_t>(id)];
+  Value& value = graph_.value(id);
   value.name = value_name_ + ".const";
   value.constant = std::make_shared<const Tensor>(std::move(tensor));
-  renamed_[static_cast<size_t>(id)] = 1;
+  renamed_[at(id)] = 1;
   return id;
 }
 
@@ -97,25 +95,25 @@ ValueId Rewriter::scalar(double value, DType dtype) {
 
 void Rewriter::replace(ValueId from, ValueId to) {
   MCC_CHECK(from != to && type(from) == type(to));
-  now_[static_cast<size_t>(from)] = to;
-  if (renamed_[static_cast<size_t>(to)]) return;
-  renamed_[static_cast<size_t>(to)] = 1;
-  graph_.values[static_cast<size_t>(to)].name = graph_.values[static_cast<size_t>(from)].name;
+  now_[at(from)] = to;
+  if (renamed_[at(to)]) return;
+  renamed_[at(to)] = 1;
+  graph_.value(to).name = graph_.value(from).name;
 }
 
 Graph Rewriter::finish() {
   std::vector<char> taken(graph_.values.size(), 0);  // values that cannot become another output
-  for (const ValueId v : graph_.inputs) taken[static_cast<size_t>(v)] = 1;
-  for (const ValueId v : graph_.outputs) taken[static_cast<size_t>(v)] = now(v) == v;
+  for (const ValueId v : graph_.inputs) taken[at(v)] = 1;
+  for (const ValueId v : graph_.outputs) taken[at(v)] = now(v) == v;
   for (ValueId& v : graph_.outputs) {
     const ValueId to = now(v);
     if (to == v) continue;
-    if (taken[static_cast<size_t>(to)] || constant(to)) {
-      if (maker_[static_cast<size_t>(v)] < 0) keep({"Identity", "", {to}, {v}, {}});
+    if (taken[at(to)] || constant(to)) {
+      if (maker_[at(v)] < 0) keep({"Identity", "", {to}, {v}, {}});
       continue;
     }
-    graph_.values[static_cast<size_t>(to)].name = graph_.values[static_cast<size_t>(v)].name;
-    taken[static_cast<size_t>(to)] = 1;
+    graph_.value(to).name = graph_.value(v).name;
+    taken[at(to)] = 1;
     v = to;
   }
   return std::move(graph_);
@@ -123,8 +121,7 @@ Graph Rewriter::finish() {
 
 std::vector<TensorType> input_types(const Graph& graph, const Node& node) {
   std::vector<TensorType> types;
-  for (const ValueId v : node.in)
-    types.push_back(v == kNone ? missing_type() : graph.values[static_cast<size_t>(v)].type);
+  for (const ValueId v : node.in) types.push_back(v == kNone ? missing_type() : graph.value(v).type);
   return types;
 }
 
@@ -154,13 +151,13 @@ bool is_identity(const Perm& perm) {
 
 Perm inverse(const Perm& perm) {
   Perm result(perm.size());
-  for (size_t d = 0; d < perm.size(); d++) result[static_cast<size_t>(perm[d])] = static_cast<i64>(d);
+  for (size_t d = 0; d < perm.size(); d++) result[at(perm[d])] = static_cast<i64>(d);
   return result;
 }
 
 Perm compose(const Perm& first, const Perm& then) {
   Perm result;
-  for (const i64 d : then) result.push_back(first[static_cast<size_t>(d)]);
+  for (const i64 d : then) result.push_back(first[at(d)]);
   return result;
 }
 
@@ -169,7 +166,7 @@ Shape permuted(const Shape& shape, const Perm& perm) { return compose(shape, per
 bool moves_only_units(const Shape& shape, const Perm& perm) {
   i64 last = -1;
   for (const i64 d : perm) {
-    if (shape[static_cast<size_t>(d)] == 1) continue;
+    if (shape[at(d)] == 1) continue;
     if (d < last) return false;
     last = d;
   }

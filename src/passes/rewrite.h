@@ -20,13 +20,13 @@ class Rewriter {
 
   ValueId now(ValueId v) const;  // what v has been replaced by; kNone stays
   // Copies: what is emitted moves the values they come from.
-  TensorType type(ValueId v) const { return graph_.values[static_cast<size_t>(v)].type; }
-  Shape shape(ValueId v) const { return graph_.values[static_cast<size_t>(v)].type.shape; }
-  i64 rank(ValueId v) const { return std::ssize(graph_.values[static_cast<size_t>(v)].type.shape); }
-  const Tensor* constant(ValueId v) const;                             // its data, or null (also for kNone)
-  const Node* maker(ValueId v) const;                                  // the new node that makes v, or null
-  const Node* maker(ValueId v, std::string_view op) const;             // only if it is that op
-  int uses(ValueId v) const { return uses_[static_cast<size_t>(v)]; }  // reads in the old graph, as an output too
+  TensorType type(ValueId v) const { return graph_.value(v).type; }
+  Shape shape(ValueId v) const { return graph_.value(v).type.shape; }
+  i64 rank(ValueId v) const { return std::ssize(graph_.value(v).type.shape); }
+  const Tensor* constant(ValueId v) const;                  // its data, or null (also for kNone)
+  const Node* maker(ValueId v) const;                       // the new node that makes v, or null
+  const Node* maker(ValueId v, std::string_view op) const;  // only if it is that op
+  int uses(ValueId v) const { return uses_[at(v)]; }        // reads in the old graph, as an output too
 
   // Starts the visit of an old node: its inputs as they are now. Nodes emitted from here on carry its name.
   Node visit(const Node& old);
@@ -75,7 +75,7 @@ bool is_identity(const Perm& perm);
 Perm inverse(const Perm& perm);
 Perm compose(const Perm& first, const Perm& then);  // the one transposition equal to `first` and then `then`
 Shape permuted(const Shape& shape, const Perm& perm);
-bool moves_only_units(const Shape& shape,
-                      const Perm& perm);  // the order of the other dimensions stays: a Reshape does it
+// The order of the other dimensions stays: a Reshape does it.
+bool moves_only_units(const Shape& shape, const Perm& perm);
 
 }  // namespace mcc

@@ -6,7 +6,7 @@
 namespace mcc {
 namespace {
 
-const Shape& shape_of(const Graph& graph, ValueId v) { return graph.values[static_cast<size_t>(v)].type.shape; }
+const Shape& shape_of(const Graph& graph, ValueId v) { return graph.value(v).type.shape; }
 
 // A convolution of an image with its channels last, read and written.
 bool convolves_rows(const Graph& graph, const Node& node) {
@@ -35,7 +35,7 @@ bool may_be_depthwise(const Graph& graph, const Node& node) {
 
 bool may_be_pointwise(const Graph& graph, const Node& node) {
   if (!convolves_rows(graph, node)) return false;
-  const TensorType& pixels = graph.values[static_cast<size_t>(node.in[0])].type;
+  const TensorType& pixels = graph.value(node.in[0]).type;
   if (elements(pixels.shape) * size_of(pixels.dtype) < kLeastBytes) return false;
   return node.attrs.get_int("group", 1) == 1 && shape_of(graph, node.in[1])[0] <= kMostColumns &&
          elements(shape_of(graph, node.in[1])) == shape_of(graph, node.in[1])[0] * shape_of(graph, node.in[1])[1] &&
@@ -53,19 +53,18 @@ std::vector<char> depthwise_results(const Graph& graph) {
     if (!op || op->fuse != FuseKind::elementwise || node.out.size() != 1) continue;
     std::vector<ValueId> computed;
     for (const ValueId v : node.in)
-      if (v != kNone && makers[static_cast<size_t>(v)] >= 0) computed.push_back(v);
+      if (v != kNone && makers[at(v)] >= 0) computed.push_back(v);
     if (computed.size() != 1 || shape_of(graph, computed[0]) != shape_of(graph, node.out[0])) continue;
     const auto from = static_cast<size_t>(computed[0]);
     const bool is_output = std::find(graph.outputs.begin(), graph.outputs.end(), computed[0]) != graph.outputs.end();
-    is_result[n] = is_result[static_cast<size_t>(makers[from])] && readers[from].size() == 1 && !is_output;
+    is_result[n] = is_result[at(makers[from])] && readers[from].size() == 1 && !is_output;
   }
   return is_result;
 }
 
 bool is_separable(const Graph& graph, const FusedGroup& group) {
   const auto has = [&](bool (*kind)(const Graph&, const Node&)) {
-    return std::any_of(group.nodes.begin(), group.nodes.end(),
-                       [&](int n) { return kind(graph, graph.nodes[static_cast<size_t>(n)]); });
+    return std::any_of(group.nodes.begin(), group.nodes.end(), [&](int n) { return kind(graph, graph.nodes[at(n)]); });
   };
   return has(may_be_depthwise) && has(may_be_pointwise);
 }

@@ -107,7 +107,10 @@ bool clip_or_relu(Rewriter& rw, const Node& node) {
   if (inner && is_op(*inner, {"Clip", "Relu"})) {
     const Bounds before = bounds_of(*inner);
     const Bounds both{std::max(bounds.low, before.low), std::min(bounds.high, before.high)};
-    if (both.low <= both.high) bounds = both, x = inner->in[0];
+    if (both.low <= both.high) {
+      bounds = both;
+      x = inner->in[0];
+    }
   }
   if (std::isinf(bounds.low) && std::isinf(bounds.high)) return become(rw, node, x);
   const bool is_relu = bounds.low == 0 && std::isinf(bounds.high);

@@ -32,7 +32,7 @@ bool moves_nothing(Rewriter& rw, const Node& node) {
 bool reduce_of_units(Rewriter& rw, const Node& node) {
   if (!is_op(node, {"ReduceSum", "ReduceMean", "ReduceMax", "ReduceMin", "ReduceProd"})) return false;
   for (const i64 axis : node.attrs.get_ints("axes", {}))
-    if (rw.shape(node.in[0])[static_cast<size_t>(axis)] != 1) return false;
+    if (rw.shape(node.in[0])[at(axis)] != 1) return false;
   if (!node.attrs.has("axes") || rw.type(node.in[0]).dtype != rw.type(node.out[0]).dtype) return false;
   rw.replace(node.out[0], reshape(rw, node.in[0], rw.shape(node.out[0])));
   return true;
@@ -111,7 +111,10 @@ bool take_padding(Rewriter& rw, const Node& node) {
       all[rank + 1])
     return false;
   std::vector<i64> pads = node.attrs.get_ints("pads", std::vector<i64>(2 * (rank - 2), 0));
-  for (size_t d = 0; d < rank - 2; d++) pads[d] += all[d + 2], pads[rank - 2 + d] += all[rank + d + 2];
+  for (size_t d = 0; d < rank - 2; d++) {
+    pads[d] += all[d + 2];
+    pads[rank - 2 + d] += all[rank + d + 2];
+  }
   if (!can_pad(rw, node, *pad, pads)) return false;
   Node padded = node;
   padded.in[0] = pad->in[0];

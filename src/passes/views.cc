@@ -17,8 +17,6 @@ namespace {
 
 using View = LoweredModel::View;
 
-size_t at(ValueId v) { return static_cast<size_t>(v); }
-
 struct Link {
   ValueId parent = kNone;
   i64 offset_bytes = 0;       // whole: from the parent's start
@@ -74,7 +72,7 @@ class Planner {
   std::vector<char> is_output_;
   std::vector<char> rigid_;
 
-  const TensorType& type(ValueId v) const { return graph_.values[at(v)].type; }
+  const TensorType& type(ValueId v) const { return graph_.value(v).type; }
   const Shape& shape(ValueId v) const { return type(v).shape; }
 
   ValueId root(ValueId v) const {
@@ -156,7 +154,7 @@ class Planner {
 
   // v is in memory whatever its readers do: no kernel would compute it where it is read.
   bool in_memory(ValueId v) const {
-    if (graph_.values[at(v)].constant) return false;
+    if (graph_.value(v).constant) return false;
     if (makers_[at(v)] < 0 || is_output_[at(v)] || root(v) != v || ends_anchor(v)) return true;
     return graph_.nodes[at(makers_[at(v)])].op == "Concat" || maker_kind(v) == FuseKind::opaque;
   }
@@ -254,7 +252,7 @@ class Planner {
 
 // A copy of v, made by a node behind all there are so far.
 ValueId add_copy(Graph& graph, ValueId v) {
-  const Value value{graph.values[at(v)].name, graph.values[at(v)].type, nullptr};
+  const Value value{graph.value(v).name, graph.value(v).type, nullptr};
   const ValueId copy = graph.add_value(value.name, value.type);
   graph.nodes.push_back({"Identity", value.name, {v}, {copy}, {}});
   return copy;
@@ -264,7 +262,7 @@ void copy_outputs(Graph& graph) {
   std::vector<char> taken(graph.values.size(), 0);
   for (const ValueId v : graph.inputs) taken[at(v)] = 1;
   for (ValueId& v : graph.outputs) {
-    if (taken[at(v)] || graph.values[at(v)].constant)
+    if (taken[at(v)] || graph.value(v).constant)
       v = add_copy(graph, v);
     else
       taken[at(v)] = 1;

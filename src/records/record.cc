@@ -37,7 +37,7 @@ T field_or(const Json& json, const char* key, T otherwise) {
 
 }  // namespace
 
-std::string_view name(Outcome outcome) { return kOutcomes[static_cast<size_t>(outcome)]; }
+std::string_view name(Outcome outcome) { return kOutcomes[at(outcome)]; }
 
 std::optional<Outcome> outcome_from_name(std::string_view name) {
   const auto at = std::find(kOutcomes.begin(), kOutcomes.end(), name);

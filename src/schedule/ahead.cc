@@ -10,7 +10,7 @@
 #include <algorithm>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/generate.h"
 
 namespace mcc::schedule {
@@ -72,16 +72,13 @@ class Inserter {
   }
 
   std::optional<Affine> element(const loop::Expr& load) const {
-    const Shape& shape = func_.buffers[static_cast<size_t>(buffer_)].shape;
+    const Shape& shape = func_.buffer(buffer_).shape;
     loop::Expr number = loop::const_int(0);
     for (size_t d = 0; d < shape.size(); d++) number = number * shape[d] + load.args[d];
     return loop::to_affine(number);
   }
 
-  i64 stride(const Affine& at, size_t depth) const {
-    const auto term = at.terms.find(open_[depth]->var);
-    return term == at.terms.end() ? 0 : term->second;
-  }
+  i64 stride(const Affine& at, size_t depth) const { return at.coefficient(open_[depth]->var); }
 
   // Parallel loops count like serial ones: threads take contiguous shares of them, so one thread goes over most of a
   // part.
@@ -95,13 +92,19 @@ class Inserter {
     };
     take();
     walk.part *= open_[depth]->extent;
-    for (; depth > 0 && stride(at, depth - 1) == walk.part; walk.part *= open_[depth]->extent) depth--, take();
-    for (; depth > 0 && stride(at, depth - 1) == 0; walk.times *= open_[depth]->extent) depth--, take();
+    for (; depth > 0 && stride(at, depth - 1) == walk.part; walk.part *= open_[depth]->extent) {
+      depth--;
+      take();
+    }
+    for (; depth > 0 && stride(at, depth - 1) == 0; walk.times *= open_[depth]->extent) {
+      depth--;
+      take();
+    }
     while (depth > 0 && walk.next == 0) walk.next = stride(at, --depth);
     while (depth > 0) {
       depth--;
-      if (stride(at, depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel)
-        walk.next = 0;  // each thread reads all of it: fetching ahead did not pay there
+      const bool read_by_all = stride(at, depth) == 0 && open_[depth]->kind == loop::LoopKind::parallel;
+      if (read_by_all) walk.next = 0;  // fetching ahead did not pay there
     }
     return walk;
   }
@@ -121,7 +124,8 @@ class Inserter {
     if (walk.times < 2 || walk.next == 0) return;
     const i64 share = ceil_div(walk.part, walk.iterations);
     at.constant += walk.next;
-    for (const auto& [var, factor] : walk.numbered) at.terms[var] = factor * share;
+    for (const auto& [var, factor] : walk.numbered)
+      add_scaled(at, loop::affine_var(var), factor * share - at.coefficient(var));
     add(l, at, share);
   }
 
@@ -135,7 +139,7 @@ class Inserter {
     l.ahead.push_back({buffer_, loop::to_expr(at), lines});
   }
 
-  i64 element_bytes() const { return size_of(func_.buffers[static_cast<size_t>(buffer_)].dtype); }
+  i64 element_bytes() const { return size_of(func_.buffer(buffer_).dtype); }
 
   const loop::Func& func_;
   const std::string& block_;
@@ -149,7 +153,7 @@ class Inserter {
 void fetch_ahead(const State& state, loop::Func& func) {
   for (const Stage& stage : state.stages) {
     for (const Ahead& ahead : stage.ahead) {
-      const std::string& name = state.buffers[static_cast<size_t>(ahead.buffer)].name;
+      const std::string& name = state.buffer(ahead.buffer).name;
       const auto buffer =
           std::find_if(func.buffers.begin(), func.buffers.end(), [&](const loop::Buffer& b) { return b.name == name; });
       if (buffer == func.buffers.end()) continue;

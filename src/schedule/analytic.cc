@@ -35,7 +35,7 @@ struct Body {             // the straight-line body of a statement
 double issues(const NestAccess& access, const NestStore& nest, const Target& target) {
   if (access.scope == loop::Scope::reg) return 0;
   double n = 1;
-  for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
+  for (size_t l = at(nest.straight_from()); l < nest.loops.size(); l++) {
     const NestLoop& loop = nest.loops[l];
     const i64 stride = access.stride[l];
     if (access.affine && stride == 0) continue;
@@ -49,7 +49,7 @@ double issues(const NestAccess& access, const NestStore& nest, const Target& tar
 Body straight_body(const NestStore& nest, const Target& target) {
   Body body;
   const double lanes = static_cast<double>(std::max<i64>(1, target.lanes(nest.accesses.back().element_bytes)));
-  for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
+  for (size_t l = at(nest.straight_from()); l < nest.loops.size(); l++) {
     const double extent = static_cast<double>(nest.loops[l].extent);
     body.lanes_used *= extent;
     (nest.loops[l].kind == loop::LoopKind::vectorize ? body.vectors : body.copies) *=
@@ -70,7 +70,7 @@ double body_cycles(const NestStore& nest, const Target& target) {
   const NestAccess& out = nest.accesses.back();
   if (nest.accumulates) {
     accumulators = body.vectors;
-    for (size_t l = static_cast<size_t>(nest.straight_from()); l < nest.loops.size(); l++) {
+    for (size_t l = at(nest.straight_from()); l < nest.loops.size(); l++) {
       if (nest.loops[l].kind == loop::LoopKind::unroll && out.stride[l] != 0)
         accumulators *= static_cast<double>(nest.loops[l].extent);
     }
@@ -98,12 +98,11 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
   std::vector<double> inside(static_cast<size_t>(depth) + 1, 0);
   for (int from = 0; from <= depth; from++) {
     for (const NestAccess& access : nest.accesses) {
-      if (access.scope != loop::Scope::reg)
-        inside[static_cast<size_t>(from)] += footprint_bytes(access, nest.loops, from);
+      if (access.scope != loop::Scope::reg) inside[at(from)] += footprint_bytes(access, nest.loops, from);
     }
   }
   int fits = depth;
-  while (fits > 0 && inside[static_cast<size_t>(fits - 1)] <= cache_bytes * 0.8) fits--;
+  while (fits > 0 && inside[at(fits - 1)] <= cache_bytes * 0.8) fits--;
   double bytes = 0;
   for (const NestAccess& access : nest.accesses) {
     if (access.scope == loop::Scope::reg) continue;
@@ -112,10 +111,10 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
     double times = nest.weight;
     bool still_there = true;  // the loop right outside keeps what does not move with it
     for (int l = fits - 1; l >= 0; l--) {
-      const bool moves = !access.affine || access.stride[static_cast<size_t>(l)] != 0;
+      const bool moves = !access.affine || access.stride[at(l)] != 0;
       if (still_there && !moves) continue;
       still_there = false;
-      times *= static_cast<double>(nest.loops[static_cast<size_t>(l)].extent);
+      times *= static_cast<double>(nest.loops[at(l)].extent);
     }
     bytes += times * footprint_bytes(access, nest.loops, fits);
   }
@@ -125,8 +124,8 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
 double loop_overhead_cycles(const NestStore& nest) {
   double cycles = 0, times = nest.weight;
   for (int l = 0; l < nest.straight_from(); l++) {
-    times *= static_cast<double>(nest.loops[static_cast<size_t>(l)].extent);
-    if (nest.loops[static_cast<size_t>(l)].kind != loop::LoopKind::unroll) cycles += times * kLoopCycles;
+    times *= static_cast<double>(nest.loops[at(l)].extent);
+    if (nest.loops[at(l)].kind != loop::LoopKind::unroll) cycles += times * kLoopCycles;
   }
   return cycles;
 }

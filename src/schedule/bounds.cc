@@ -25,40 +25,40 @@ void collect(const Expr& e, std::vector<Access>& loads, bool& plain) {
   const size_t at = loads.size();
   loads.push_back({static_cast<int>(e.i), {}});
   for (const Expr& arg : e.args) {
-    std::optional<Lin> lin = to_lin(arg);
-    if (!lin) {
+    std::optional<Affine> affine = loop::as_affine(arg);
+    if (!affine) {
       plain = false;
       collect(arg, loads, plain);
     }
-    loads[at].index.push_back(std::move(lin));
+    loads[at].index.push_back(std::move(affine));
   }
 }
 
 // The values of an access index under an environment: from `base` on, `extent` of them.
-void range_of(Emitter& e, const Stage& stage, const Env& env, const Lin& index, Lin& base, i64& extent) {
-  base = {index.c, {}};
+void range_of(Emitter& e, const Stage& stage, const Env& env, const Affine& index, Affine& base, i64& extent) {
+  base = {index.constant, {}};
   extent = 1;
   for (const auto& [var, coefficient] : index.terms) {
     const int axis = find_axis(stage, var);
     if (axis < 0) {
-      add_scaled(base, lin_var(e.outer_vars.at(var)), coefficient);
+      add_scaled(base, loop::affine_var(e.outer_vars.at(var)), coefficient);
       continue;
     }
-    const AxisEnv& at = env[static_cast<size_t>(axis)];
-    const i64 reach = std::max<i64>(at.extent - 1, 0) * coefficient;
-    add_scaled(base, at.base, coefficient);
-    if (reach < 0) base.c += reach;
+    const AxisEnv& part = env[at(axis)];
+    const i64 reach = std::max<i64>(part.extent - 1, 0) * coefficient;
+    add_scaled(base, part.base, coefficient);
+    if (reach < 0) base.constant += reach;
     extent += std::abs(reach);
   }
 }
 
-void join(Emitter& e, const Stage& producer, Box& box, size_t dim, const Lin& base, i64 extent) {
-  const Lin apart = minus(base, box.base[dim]);
+void join(Emitter& e, const Stage& producer, Box& box, size_t dim, const Affine& base, i64 extent) {
+  const Affine apart = minus(base, box.base[dim]);
   if (!apart.is_constant())
     return e.illegal(fmt::format("compute_at: accesses to {} do not move together", producer.block));
-  const i64 end = std::max(box.extent[dim], apart.c + extent);
-  if (apart.c < 0) box.base[dim] = base;
-  box.extent[dim] = end - std::min<i64>(apart.c, 0);
+  const i64 end = std::max(box.extent[dim], apart.constant + extent);
+  if (apart.constant < 0) box.base[dim] = base;
+  box.extent[dim] = end - std::min<i64>(apart.constant, 0);
 }
 
 void join_reader(Emitter& e, int producer, int reader, const Env& env, Box& box) {
@@ -69,7 +69,7 @@ void join_reader(Emitter& e, int producer, int reader, const Env& env, Box& box)
     for (size_t d = 0; d < access.index.size(); d++) {
       if (!access.index[d])
         return e.illegal(fmt::format("compute_at: {} reads {} at an index that is not affine", to.block, from.block));
-      Lin base;
+      Affine base;
       i64 extent = 0;
       range_of(e, to, env, *access.index[d], base, extent);
       if (!first) {
@@ -90,13 +90,13 @@ void take_whole_tiles(Emitter& e, int producer, Box& box) {
   for (size_t d = 0; d < dims.size(); d++) {
     if (dims[d].inner < 0) continue;
     const i64 tile = dims[d].tile, offset = dims[d].offset;
-    Lin& base = box.base[d];
+    Affine& base = box.base[d];
     for (const auto& [var, coefficient] : base.terms) {
       if (coefficient % tile == 0) continue;
       return e.illegal(fmt::format("compute_at: the loops do not follow the tiles of {}", e.stage(producer).block));
     }
-    const i64 into = ((base.c - offset) % tile + tile) % tile;  // elements of the first tile that are not needed
-    base.c -= into;
+    const i64 into = ((base.constant - offset) % tile + tile) % tile;  // elements of the first tile that are not needed
+    base.constant -= into;
     box.extent[d] = round_up(box.extent[d] + into, tile);
   }
 }
@@ -109,14 +109,14 @@ std::vector<Access> collect_loads(const Stage&, const Expr& value, bool& plain) 
   return loads;
 }
 
-Span bounds_of(const Emitter& e, const Lin& lin) {
-  return span_of(lin, [&](int var) { return e.var_extent[static_cast<size_t>(var)]; });
+loop::Range bounds_of(const Emitter& e, const Affine& affine) {
+  return loop::range_of(affine, [&](int var) { return e.var_extent[at(var)]; });
 }
 
 Box needed(Emitter& e, int producer, int host) {
   Box box;
   const Stage& stage = e.stage(producer);
-  for (int reader : e.readers[static_cast<size_t>(stage.store.buffer)]) {
+  for (int reader : e.readers[at(stage.store.buffer)]) {
     if (reader == host) {
       join_reader(e, producer, reader, e.info(host).env, box);
     } else if (e.stage(reader).place != Stage::Place::at) {
@@ -139,19 +139,19 @@ Env env_of(Emitter& e, int id, const Box& box) {
   for (size_t d = 0; d < box.base.size(); d++) {
     const StoreDim& dim = e.info(id).store[d];
     if (dim.axis < 0) continue;
-    AxisEnv& at = env[static_cast<size_t>(dim.axis)];
-    const i64 whole = at.extent;
-    at.base = box.base[d];
-    at.base.c -= dim.offset;
-    at.extent = box.extent[d] / dim.tile;
-    at.base.c /= dim.tile;
-    for (auto& [var, coefficient] : at.base.terms) coefficient /= dim.tile;
-    const Span start = bounds_of(e, at.base);
-    if (start.min < 0 || start.max + at.extent > whole) {
+    AxisEnv& part = env[at(dim.axis)];
+    const i64 whole = part.extent;
+    part.base = box.base[d];
+    part.base.constant -= dim.offset;
+    part.extent = box.extent[d] / dim.tile;
+    part.base.constant /= dim.tile;
+    for (auto& [var, coefficient] : part.base.terms) coefficient /= dim.tile;
+    const loop::Range start = bounds_of(e, part.base);
+    if (start.min < 0 || start.max + part.extent > whole) {
       e.illegal(fmt::format("compute_at: what is needed of {} lies partly outside it", stage.block));
     }
     const auto walks_lane = [&](const LoopSpec& loop) { return loop.lane == dim.axis; };
-    if (at.extent != whole && std::any_of(stage.loops.begin(), stage.loops.end(), walks_lane)) {
+    if (part.extent != whole && std::any_of(stage.loops.begin(), stage.loops.end(), walks_lane)) {
       e.illegal(fmt::format("compute_at: only part of the partial results of {} is needed", stage.block));
     }
   }

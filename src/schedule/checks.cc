@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/space.h"
 
 namespace mcc {
@@ -56,7 +56,7 @@ void used_registers(const std::vector<Stmt>& body, const loop::Func& func, std::
     if (const Loop* l = std::get_if<Loop>(&stmt.node)) {
       used_registers(l->body, func, used);
     } else if (const loop::Store* s = std::get_if<loop::Store>(&stmt.node)) {
-      if (func.buffers[static_cast<size_t>(s->buffer)].scope == loop::Scope::reg) used.insert(s->buffer);
+      if (func.buffer(s->buffer).scope == loop::Scope::reg) used.insert(s->buffer);
     }
   }
 }
@@ -80,7 +80,7 @@ i64 pressure(const std::vector<Stmt>& body, const loop::Func& func, const Target
     std::set<int> used;
     used_registers(l->body, func, used);
     i64 sum = 0;
-    for (int b : used) sum += registers(func.buffers[static_cast<size_t>(b)], target);
+    for (int b : used) sum += registers(func.buffer(b), target);
     most = std::max(most, sum);
   }
   return most;

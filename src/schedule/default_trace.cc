@@ -5,7 +5,7 @@
 // last to plain loops, which always apply.
 #include <algorithm>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/analytic.h"
 #include "schedule/sketches.h"
 
@@ -44,7 +44,10 @@ double descend(const Task& task, const schedule::PreferredSketch& preferred, std
         if (evaluations++ >= kMostEvaluations) break;
         choices[k] = option;
         const Scored scored = score(task, sketch, choices);
-        if (scored.legal && scored.seconds < seconds * kWorthChanging) seconds = scored.seconds, best = option;
+        if (scored.legal && scored.seconds < seconds * kWorthChanging) {
+          seconds = scored.seconds;
+          best = option;
+        }
       }
       choices[k] = best;
       changed = changed || best != before;
@@ -66,7 +69,10 @@ Scored first_legal(const Task& task, const Sketch& sketch, std::vector<int>& cho
       std::vector<int> tried = preferred;
       tried[k] = option;
       const Scored scored = score(task, sketch, tried);
-      if (scored.legal && (!best.legal || scored.seconds < best.seconds)) best = scored, choices = std::move(tried);
+      if (scored.legal && (!best.legal || scored.seconds < best.seconds)) {
+        best = scored;
+        choices = std::move(tried);
+      }
     }
     if (best.legal) return best;
   }

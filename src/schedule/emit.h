@@ -14,14 +14,14 @@
 namespace mcc::schedule {
 
 struct AxisEnv {
-  Lin base;
+  Affine base;
   i64 extent = 0;
 };
 using Env = std::vector<AxisEnv>;  // one for each axis of a stage
 
 struct Access {
   int buffer = 0;
-  std::vector<std::optional<Lin>> index;  // over axis and region variables of State; nothing where it is not affine
+  std::vector<std::optional<Affine>> index;  // over axis and region variables of State; nothing where it is not affine
 };
 
 struct StageInfo {
@@ -36,14 +36,14 @@ struct StageInfo {
 
 // A part of a buffer.
 struct Box {
-  std::vector<Lin> base;
+  std::vector<Affine> base;
   std::vector<i64> extent;
 };
 
 // Where accesses of a State buffer go at the moment.
 struct Placed {
-  int buffer = -1;        // in the generated Func; -1: not computed yet
-  std::vector<Lin> base;  // subtracted from indices; empty: nothing is
+  int buffer = -1;           // in the generated Func; -1: not computed yet
+  std::vector<Affine> base;  // subtracted from indices; empty: nothing is
 };
 
 struct Emitter {
@@ -63,8 +63,8 @@ struct Emitter {
   void illegal(Reason reason) {
     if (why.empty()) why = std::move(reason);
   }
-  const Stage& stage(int id) const { return state.stages[static_cast<size_t>(id)]; }
-  StageInfo& info(int id) { return stages[static_cast<size_t>(id)]; }
+  const Stage& stage(int id) const { return state.stage(id); }
+  StageInfo& info(int id) { return stages[at(id)]; }
 };
 
 // --- bounds.cc ---
@@ -72,7 +72,7 @@ std::vector<Access> collect_loads(const Stage& stage, const loop::Expr& value, b
 // The part of `producer`'s buffer that the rest of the current iteration of `host` reads.
 Box needed(Emitter& e, int producer, int host);
 Env env_of(Emitter& e, int stage, const Box& box);  // the axes that compute this part
-Span bounds_of(const Emitter& e, const Lin& lin);
+loop::Range bounds_of(const Emitter& e, const Affine& affine);
 
 // --- leaf.cc ---
 loop::Stmt leaf_store(Emitter& e, int stage);

@@ -50,12 +50,12 @@ int loop_var(Emitter& e, int id, size_t p) {
 }
 
 // Moves the axes of loop p to `base + at`, `extent` elements.
-void enter(Emitter& e, int id, size_t p, bool init, const Lin& at, i64 extent) {
+void enter(Emitter& e, int id, size_t p, bool init, const Affine& base, i64 extent) {
   const LoopSpec& loop = e.stage(id).loops[p];
   Env& env = e.info(id).env;
   const auto set = [&](int axis) {
-    add_scaled(env[static_cast<size_t>(axis)].base, at, 1);
-    env[static_cast<size_t>(axis)].extent = extent;
+    add_scaled(env[at(axis)].base, base, 1);
+    env[at(axis)].extent = extent;
   };
   set(walked(loop, init));
   if (!init && loop.lane >= 0) set(loop.lane);
@@ -66,14 +66,14 @@ bool is_private(loop::Scope scope) { return scope == loop::Scope::local || scope
 // The buffer of a stage computed at a loop, for a part of this shape. Registers need their exact shape, so main and
 // tails have buffers of their own; memory is shared and as large as the largest part.
 int place_buffer(Emitter& e, const Stage& stage, const std::vector<i64>& shape) {
-  std::vector<int>& variants = e.variants[static_cast<size_t>(stage.store.buffer)];
+  std::vector<int>& variants = e.variants[at(stage.store.buffer)];
   for (int buffer : variants) {
-    loop::Buffer& b = e.out.buffers[static_cast<size_t>(buffer)];
+    loop::Buffer& b = e.out.buffer(buffer);
     if (stage.scope == loop::Scope::reg && b.shape != shape) continue;
     for (size_t d = 0; d < shape.size(); d++) b.shape[d] = std::max(b.shape[d], shape[d]);
     return buffer;
   }
-  loop::Buffer buffer = e.state.buffers[static_cast<size_t>(stage.store.buffer)];
+  loop::Buffer buffer = e.state.buffer(stage.store.buffer);
   const std::string name = buffer.name;
   const auto taken = [&](const loop::Buffer& other) { return other.name == buffer.name; };
   for (size_t n = variants.size();
@@ -95,7 +95,7 @@ void emit_attached(Emitter& e, int id, int host, std::vector<Stmt>& out) {
   }
   if (is_private(stage.scope)) e.private_buffers++;
   e.info(id).env = env_of(e, id, box);
-  Placed& placed = e.placed[static_cast<size_t>(stage.store.buffer)];
+  Placed& placed = e.placed[at(stage.store.buffer)];
   placed.buffer = place_buffer(e, stage, box.extent);
   placed.base = std::move(box.base);
   emit_loops(e, id, 0, false, out);
@@ -111,7 +111,7 @@ void emit_inside(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out
   if (init) return;
   for (int child : attached) {
     if (is_private(e.stage(child).scope)) e.private_buffers--;
-    e.placed[static_cast<size_t>(e.stage(child).store.buffer)].buffer = -1;
+    e.placed[at(e.stage(child).store.buffer)].buffer = -1;
   }
 }
 
@@ -122,8 +122,8 @@ void emit_part(Emitter& e, int id, size_t p, bool init, Part part, std::vector<S
     emit_inside(e, id, p, init, out);
   } else {
     const int var = loop_var(e, id, p);
-    e.var_extent[static_cast<size_t>(var)] = part.count;
-    enter(e, id, p, init, lin_var(var, part.chunk), part.chunk);
+    e.var_extent[at(var)] = part.count;
+    enter(e, id, p, init, loop::affine_var(var, part.chunk), part.chunk);
     loop::Loop loop{var, part.count, e.stage(id).loops[p].kind, {}};
     emit_inside(e, id, p, init, loop.body);
     if (!loop.body.empty()) out.push_back(Stmt{std::move(loop)});
@@ -136,7 +136,7 @@ struct Cut {
 };
 Cut cut_of(Emitter& e, int id, size_t p, bool init) {
   const LoopSpec& loop = e.stage(id).loops[p];
-  const i64 extent = e.info(id).env[static_cast<size_t>(walked(loop, init))].extent;
+  const i64 extent = e.info(id).env[at(walked(loop, init))].extent;
   return {extent / loop.chunk, extent % loop.chunk};
 }
 
@@ -157,20 +157,20 @@ void emit_cases(Emitter& e, int id, size_t p, size_t end, bool init, std::vector
   const LoopSpec& loop = e.stage(id).loops[p];
   const Cut cut = cut_of(e, id, p, init);
   const Env saved = e.info(id).env;
-  const auto emit_case = [&](const Lin& at, i64 extent, std::vector<Stmt>& to) {
-    enter(e, id, p, init, at, extent);
+  const auto emit_case = [&](const Affine& base, i64 extent, std::vector<Stmt>& to) {
+    enter(e, id, p, init, base, extent);
     emit_cases(e, id, p + 1, end, init, to);
     e.info(id).env = saved;
   };
   if (cut.full + (cut.rest > 0 ? 1 : 0) <= 1) return emit_case({}, cut.full > 0 ? loop.chunk : cut.rest, out);
   const int var = loop_var(e, id, p);
   const i64 ceiling = cut.full + (cut.rest > 0 ? 1 : 0);
-  if (cut.rest == 0) return emit_case(lin_var(var, loop.chunk), loop.chunk, out);
+  if (cut.rest == 0) return emit_case(loop::affine_var(var, loop.chunk), loop.chunk, out);
   loop::If branch;
   branch.condition = loop::var(var) < loop::const_int(cut.full);
-  e.var_extent[static_cast<size_t>(var)] = cut.full;
-  emit_case(lin_var(var, loop.chunk), loop.chunk, branch.then_body);
-  e.var_extent[static_cast<size_t>(var)] = ceiling;
+  e.var_extent[at(var)] = cut.full;
+  emit_case(loop::affine_var(var, loop.chunk), loop.chunk, branch.then_body);
+  e.var_extent[at(var)] = ceiling;
   emit_case({cut.full * loop.chunk, {}}, cut.rest, branch.else_body);
   out.push_back(Stmt{std::move(branch)});
 }
@@ -199,19 +199,19 @@ void emit_parallel(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& o
     return e.illegal(fmt::format("mark: {} is inside another parallel loop", stage.loops[p].name));
   if (e.private_buffers > 0)
     return e.illegal(fmt::format("scope: a buffer of one thread is used in parallel loop {}", stage.loops[p].name));
-  std::vector<Stmt>* at = &out;
+  std::vector<Stmt>* body = &out;
   for (size_t i = p; i < end; i++) {
     const Cut cut = cut_of(e, id, i, init);
     const i64 count = cut.full + (cut.rest > 0 ? 1 : 0);
     if (count == 0) return;
     if (count == 1) continue;
     const int var = loop_var(e, id, i);
-    e.var_extent[static_cast<size_t>(var)] = count;
-    at->push_back(Stmt{loop::Loop{var, count, LoopKind::parallel, {}}});
-    at = &std::get<loop::Loop>(at->back().node).body;
+    e.var_extent[at(var)] = count;
+    body->push_back(Stmt{loop::Loop{var, count, LoopKind::parallel, {}}});
+    body = &std::get<loop::Loop>(body->back().node).body;
   }
   e.parallel_depth++;
-  emit_cases(e, id, p, end, init, *at);
+  emit_cases(e, id, p, end, init, *body);
   e.parallel_depth--;
 }
 
@@ -242,7 +242,7 @@ void emit_root(Emitter& e, int id, std::vector<Stmt>& out) {
 }
 
 bool inside(const State& state, int region, int outer) {
-  while (region != outer && region >= 0) region = state.regions[static_cast<size_t>(region)].parent;
+  while (region != outer && region >= 0) region = state.regions[at(region)].parent;
   return region == outer;
 }
 
@@ -256,10 +256,9 @@ size_t emit_region(Emitter& e, int region, size_t i, std::vector<Stmt>& out) {
       emit_root(e, static_cast<int>(i++), out);
     } else {
       int child = stages[i].region;
-      while (e.state.regions[static_cast<size_t>(child)].parent != region)
-        child = e.state.regions[static_cast<size_t>(child)].parent;
-      const Region& r = e.state.regions[static_cast<size_t>(child)];
-      const int var = new_var(e, e.state.vars[static_cast<size_t>(r.var)], r.extent, r.kind);
+      while (e.state.regions[at(child)].parent != region) child = e.state.regions[at(child)].parent;
+      const Region& r = e.state.regions[at(child)];
+      const int var = new_var(e, e.state.vars[at(r.var)], r.extent, r.kind);
       e.outer_vars[r.var] = var;
       loop::Loop loop{var, r.extent, r.kind, {}};
       e.parallel_depth += r.kind == LoopKind::parallel ? 1 : 0;
@@ -301,12 +300,12 @@ void attach(Emitter& e) {
     const Stage& stage = e.state.stages[i];
     if (stage.place != Stage::Place::at) continue;
     const Stage& host = e.stage(stage.at_stage);
-    const int at = find_loop(host, stage.at_loop);
-    if (at < 0 || host.place == Stage::Place::inlined) {
+    const int found = find_loop(host, stage.at_loop);
+    if (found < 0 || host.place == Stage::Place::inlined) {
       e.illegal(fmt::format("compute_at: {} has no place in {}", stage.block, host.block));
       continue;
     }
-    e.info(stage.at_stage).attached[static_cast<size_t>(at)].push_back(static_cast<int>(i));
+    e.info(stage.at_stage).attached[at(found)].push_back(static_cast<int>(i));
     int root = stage.at_stage;
     while (e.stage(root).place == Stage::Place::at) root = e.stage(root).at_stage;
     if (Reason why = may_move(e.state, static_cast<int>(i), root); !why.empty()) e.illegal("compute_at: " + why);
@@ -325,15 +324,15 @@ void place_whole_buffers(Emitter& e) {
     const Stage& stage = e.state.stages[i];
     if (stage.place == Stage::Place::inlined) continue;
     if (stage.opaque) {
-      for (int b : stage.opaque_reads) used[static_cast<size_t>(b)] = true;
-      for (int b : stage.opaque_writes) used[static_cast<size_t>(b)] = true;
-      for (int b : stage.opaque_reads) e.readers[static_cast<size_t>(b)].push_back(static_cast<int>(i));
+      for (int b : stage.opaque_reads) used[at(b)] = true;
+      for (int b : stage.opaque_writes) used[at(b)] = true;
+      for (int b : stage.opaque_reads) e.readers[at(b)].push_back(static_cast<int>(i));
       continue;
     }
-    if (stage.place == Stage::Place::root) used[static_cast<size_t>(stage.store.buffer)] = true;
+    if (stage.place == Stage::Place::root) used[at(stage.store.buffer)] = true;
     for (const auto* loads : {&e.stages[i].value_loads, &e.stages[i].init_loads}) {
       for (const Access& access : *loads) {
-        std::vector<int>& readers = e.readers[static_cast<size_t>(access.buffer)];
+        std::vector<int>& readers = e.readers[at(access.buffer)];
         if (readers.empty() || readers.back() != static_cast<int>(i)) readers.push_back(static_cast<int>(i));
       }
     }

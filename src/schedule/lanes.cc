@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/generate.h"
 
 namespace mcc::schedule {
@@ -23,8 +23,8 @@ struct Lanes {
   std::set<int> vectors;  // variables of the vector loops around
 
   void look(int buffer, const std::vector<Expr>& index) {
-    if (func.buffers[static_cast<size_t>(buffer)].scope != loop::Scope::reg) return;
-    int& found = dim[static_cast<size_t>(buffer)];
+    if (func.buffer(buffer).scope != loop::Scope::reg) return;
+    int& found = dim[at(buffer)];
     for (size_t d = 0; d < index.size(); d++) {
       const bool walked =
           std::any_of(vectors.begin(), vectors.end(), [&](int var) { return loop::uses_var(index[d], var); });
@@ -44,14 +44,15 @@ struct Lanes {
         loop::for_each_load(store->value, [&](const Expr& load) { look(static_cast<int>(load.i), load.args); });
       } else {
         const loop::If& branch = std::get<loop::If>(stmt.node);
-        look(branch.then_body), look(branch.else_body);
+        look(branch.then_body);
+        look(branch.else_body);
       }
     }
   }
 
   template <typename T>
   void turn(int buffer, std::vector<T>& by_dim) const {
-    const int d = dim[static_cast<size_t>(buffer)];
+    const int d = dim[at(buffer)];
     if (d >= 0) std::rotate(by_dim.begin() + d, by_dim.begin() + d + 1, by_dim.end());
   }
 
@@ -68,7 +69,8 @@ struct Lanes {
         });
       } else {
         loop::If& branch = std::get<loop::If>(stmt.node);
-        turn(branch.then_body), turn(branch.else_body);
+        turn(branch.then_body);
+        turn(branch.else_body);
       }
     }
   }

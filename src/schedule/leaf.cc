@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/emit.h"
 
 namespace mcc::schedule {
@@ -16,14 +16,14 @@ using loop::ExprOp;
 using loop::Stmt;
 
 // The value at the leaf of an affine expression over axes and regions.
-Lin compose(Emitter& e, int stage, const Lin& lin) {
-  Lin value{lin.c, {}};
-  for (const auto& [var, coefficient] : lin.terms) {
+Affine compose(Emitter& e, int stage, const Affine& affine) {
+  Affine value{affine.constant, {}};
+  for (const auto& [var, coefficient] : affine.terms) {
     const int axis = find_axis(e.stage(stage), var);
     if (axis >= 0) {
-      add_scaled(value, e.info(stage).env[static_cast<size_t>(axis)].base, coefficient);
+      add_scaled(value, e.info(stage).env[at(axis)].base, coefficient);
     } else {
-      add_scaled(value, lin_var(e.outer_vars.at(var)), coefficient);
+      add_scaled(value, loop::affine_var(e.outer_vars.at(var)), coefficient);
     }
   }
   return value;
@@ -31,7 +31,7 @@ Lin compose(Emitter& e, int stage, const Lin& lin) {
 
 // a = quotient * scale + rest with 0 <= rest < scale, for all values of the variables; false when it is not of that
 // form.
-bool divide(const Emitter& e, const Lin& a, i64 scale, Lin& quotient, Lin& rest) {
+bool divide(const Emitter& e, const Affine& a, i64 scale, Affine& quotient, Affine& rest) {
   quotient = rest = {};
   for (const auto& [var, coefficient] : a.terms) {
     if (coefficient % scale == 0) {
@@ -40,13 +40,13 @@ bool divide(const Emitter& e, const Lin& a, i64 scale, Lin& quotient, Lin& rest)
       rest.terms.push_back({var, coefficient});
     }
   }
-  quotient.c = a.c >= 0 ? a.c / scale : -ceil_div(-a.c, scale);
-  rest.c = a.c - quotient.c * scale;
-  const Span span = bounds_of(e, rest);
+  quotient.constant = a.constant >= 0 ? a.constant / scale : -ceil_div(-a.constant, scale);
+  rest.constant = a.constant - quotient.constant * scale;
+  const loop::Range span = bounds_of(e, rest);
   return span.min >= 0 && span.max < scale;
 }
 
-std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vector<std::optional<Lin>> source,
+std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vector<std::optional<Affine>> source,
                                std::vector<Expr> source_exprs) {
   std::vector<Expr> index;
   for (const loop::PackDim& dim : buffer.pack.dims) {
@@ -58,7 +58,7 @@ std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vect
       index.push_back(std::move(source_exprs[axis]));
       continue;
     }
-    Lin quotient, rest;
+    Affine quotient, rest;
     if (!divide(e, *source[axis], dim.scale, quotient, rest)) {
       e.illegal(fmt::format("pack: the loops do not follow the blocks of {}", buffer.name));
     }
@@ -69,16 +69,15 @@ std::vector<Expr> packed_index(Emitter& e, const loop::Buffer& buffer, std::vect
 }
 
 // An index as it is in the Func: relative to where the buffer lives now. Of registers it must become a number.
-Lin relative(Emitter& e, const Placed& placed, size_t dim, Lin at) {
-  if (!placed.base.empty()) add_scaled(at, placed.base[dim], -1);
-  const loop::Buffer& buffer = e.out.buffers[static_cast<size_t>(std::max(placed.buffer, 0))];
-  if (buffer.scope != loop::Scope::reg) return at;
-  for (const auto& [var, coefficient] : at.terms) {
-    if (e.var_unrolled[static_cast<size_t>(var)]) continue;
-    e.illegal(fmt::format("scope: loop {} over registers {} is not unrolled", e.out.vars[static_cast<size_t>(var)],
-                          buffer.name));
+Affine relative(Emitter& e, const Placed& placed, size_t dim, Affine index) {
+  if (!placed.base.empty()) add_scaled(index, placed.base[dim], -1);
+  const loop::Buffer& buffer = e.out.buffer(std::max(placed.buffer, 0));
+  if (buffer.scope != loop::Scope::reg) return index;
+  for (const auto& [var, coefficient] : index.terms) {
+    if (e.var_unrolled[at(var)]) continue;
+    e.illegal(fmt::format("scope: loop {} over registers {} is not unrolled", e.out.vars[at(var)], buffer.name));
   }
-  return at;
+  return index;
 }
 
 struct Builder {
@@ -89,7 +88,7 @@ struct Builder {
 
   Expr build(const Expr& expr) {
     if (expr.op == ExprOp::load) return build_load(expr);
-    if (expr.op == ExprOp::var) return to_expr(compose(e, stage, lin_var(static_cast<int>(expr.i))));
+    if (expr.op == ExprOp::var) return to_expr(compose(e, stage, loop::affine_var(static_cast<int>(expr.i))));
     Expr result{expr.op, expr.dtype, expr.i, expr.f, {}};
     result.args.reserve(expr.args.size());
     for (const Expr& arg : expr.args) result.args.push_back(build(arg));
@@ -98,24 +97,25 @@ struct Builder {
 
   Expr build_load(const Expr& expr) {
     const Access& access = loads[next++];
-    const Placed& placed = e.placed[static_cast<size_t>(access.buffer)];
-    const loop::Buffer& buffer = e.state.buffers[static_cast<size_t>(access.buffer)];
+    const Placed& placed = e.placed[at(access.buffer)];
+    const loop::Buffer& buffer = e.state.buffer(access.buffer);
     if (placed.buffer < 0)
       e.illegal(fmt::format("compute_at: {} reads {} outside the loop", e.stage(stage).block, buffer.name));
     Expr result{ExprOp::load, expr.dtype, placed.buffer, 0, {}};
-    std::vector<std::optional<Lin>> lins(access.index.size());
+    std::vector<std::optional<Affine>> indices(access.index.size());
     std::vector<Expr> exprs(access.index.size());
     for (size_t d = 0; d < access.index.size(); d++) {
       if (access.index[d]) {
-        lins[d] = relative(e, placed, d, compose(e, stage, *access.index[d]));
+        indices[d] = relative(e, placed, d, compose(e, stage, *access.index[d]));
       } else {
         exprs[d] = build(expr.args[d]);
       }
     }
     if (!buffer.pack.dims.empty()) {
-      result.args = packed_index(e, buffer, std::move(lins), std::move(exprs));
+      result.args = packed_index(e, buffer, std::move(indices), std::move(exprs));
     } else {
-      for (size_t d = 0; d < lins.size(); d++) result.args.push_back(lins[d] ? to_expr(*lins[d]) : std::move(exprs[d]));
+      for (size_t d = 0; d < indices.size(); d++)
+        result.args.push_back(indices[d] ? to_expr(*indices[d]) : std::move(exprs[d]));
     }
     return result;
   }
@@ -128,19 +128,18 @@ Stmt store(Emitter& e, int id, const Expr& value, const std::vector<Access>& loa
   loop::Store result;
   result.value = builder.build(value);
   if (!plain) {
-    result.value = loop::simplify(result.value, [&](int var) -> std::optional<loop::Range> {
-      return loop::Range{0, e.var_extent[static_cast<size_t>(var)] - 1};
-    });
+    result.value = loop::simplify(
+        result.value, [&](int var) -> std::optional<loop::Range> { return loop::Range{0, e.var_extent[at(var)] - 1}; });
   }
-  const Placed& placed = e.placed[static_cast<size_t>(stage.store.buffer)];
+  const Placed& placed = e.placed[at(stage.store.buffer)];
   result.buffer = placed.buffer;
   const std::vector<StoreDim>& dims = e.info(id).store;
   for (size_t d = 0; d < dims.size(); d++) {
-    Lin at{dims[d].offset, {}};
+    Affine index{dims[d].offset, {}};
     const Env& env = e.info(id).env;
-    if (dims[d].axis >= 0) add_scaled(at, env[static_cast<size_t>(dims[d].axis)].base, dims[d].tile);
-    if (dims[d].inner >= 0) add_scaled(at, env[static_cast<size_t>(dims[d].inner)].base, 1);
-    result.index.push_back(to_expr(relative(e, placed, d, std::move(at))));
+    if (dims[d].axis >= 0) add_scaled(index, env[at(dims[d].axis)].base, dims[d].tile);
+    if (dims[d].inner >= 0) add_scaled(index, env[at(dims[d].inner)].base, 1);
+    result.index.push_back(to_expr(relative(e, placed, d, std::move(index))));
   }
   result.op = op;
   result.block = std::move(block);
@@ -150,7 +149,7 @@ Stmt store(Emitter& e, int id, const Expr& value, const std::vector<Access>& loa
 Expr copy_expr(Emitter& e, const Expr& expr, const std::map<int, int>& vars) {
   Expr result = expr;
   if (expr.op == ExprOp::var) result.i = vars.at(static_cast<int>(expr.i));
-  if (expr.op == ExprOp::load) result.i = e.placed[static_cast<size_t>(expr.i)].buffer;
+  if (expr.op == ExprOp::load) result.i = e.placed[at(expr.i)].buffer;
   for (Expr& arg : result.args) arg = copy_expr(e, arg, vars);
   return result;
 }
@@ -162,8 +161,7 @@ Stmt copy_stmt(Emitter& e, const Stmt& stmt, std::map<int, int>& vars) {
     return result;
   };
   if (const loop::Loop* loop = std::get_if<loop::Loop>(&stmt.node)) {
-    if (!vars.count(loop->var))
-      vars[loop->var] = new_var(e, e.state.vars[static_cast<size_t>(loop->var)], loop->extent, loop->kind);
+    if (!vars.count(loop->var)) vars[loop->var] = new_var(e, e.state.vars[at(loop->var)], loop->extent, loop->kind);
     return Stmt{loop::Loop{vars[loop->var], loop->extent, loop->kind, copy_all(loop->body)}};
   }
   if (const loop::If* branch = std::get_if<loop::If>(&stmt.node)) {
@@ -173,7 +171,7 @@ Stmt copy_stmt(Emitter& e, const Stmt& stmt, std::map<int, int>& vars) {
   loop::Store store = std::get<loop::Store>(stmt.node);
   for (Expr& at : store.index) at = copy_expr(e, at, vars);
   store.value = copy_expr(e, store.value, vars);
-  store.buffer = e.placed[static_cast<size_t>(store.buffer)].buffer;
+  store.buffer = e.placed[at(store.buffer)].buffer;
   return Stmt{std::move(store)};
 }
 

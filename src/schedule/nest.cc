@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc {
 namespace {
@@ -21,12 +21,12 @@ class Walker {
   void walk(const std::vector<loop::Stmt>& body, double weight) {
     for (const loop::Stmt& stmt : body) {
       if (const auto* inner = std::get_if<loop::Loop>(&stmt.node)) {
-        const int saved = position_[static_cast<size_t>(inner->var)];
-        position_[static_cast<size_t>(inner->var)] = static_cast<int>(loops_.size());
+        const int saved = position_[at(inner->var)];
+        position_[at(inner->var)] = static_cast<int>(loops_.size());
         loops_.push_back({inner->extent, inner->kind});
         walk(inner->body, weight);
         loops_.pop_back();
-        position_[static_cast<size_t>(inner->var)] = saved;
+        position_[at(inner->var)] = saved;
       } else if (const auto* branch = std::get_if<loop::If>(&stmt.node)) {
         const double share = probability(branch->condition);
         walk(branch->then_body, weight * share);
@@ -46,9 +46,9 @@ class Walker {
       return std::min(1.0, probability(condition.args[0]) + probability(condition.args[1]));
     const bool compares = condition.op == ExprOp::lt || condition.op == ExprOp::eq;
     if (compares && condition.args[0].op == ExprOp::var && condition.args[1].op == ExprOp::constant) {
-      const int at = position_[static_cast<size_t>(condition.args[0].i)];
+      const int place = position_[at(condition.args[0].i)];
       const double cases = condition.op == ExprOp::lt ? static_cast<double>(condition.args[1].i) : 1;
-      if (at >= 0) return std::clamp(cases / static_cast<double>(loops_[static_cast<size_t>(at)].extent), 0.0, 1.0);
+      if (place >= 0) return std::clamp(cases / static_cast<double>(loops_[at(place)].extent), 0.0, 1.0);
     }
     return 0.5;
   }
@@ -57,8 +57,8 @@ class Walker {
   bool known(const Expr& e) const {
     if (e.op == ExprOp::load) return false;
     if (e.op == ExprOp::var) {
-      const int at = position_[static_cast<size_t>(e.i)];
-      return at >= 0 && loops_[static_cast<size_t>(at)].kind == loop::LoopKind::unroll;
+      const int place = position_[at(e.i)];
+      return place >= 0 && loops_[at(place)].kind == loop::LoopKind::unroll;
     }
     return std::all_of(e.args.begin(), e.args.end(), [&](const Expr& arg) { return known(arg); });
   }
@@ -72,7 +72,7 @@ class Walker {
   }
 
   NestAccess access(int buffer, const std::vector<Expr>& index, bool is_store) const {
-    const loop::Buffer& b = func_.buffers[static_cast<size_t>(buffer)];
+    const loop::Buffer& b = func_.buffer(buffer);
     NestAccess a{buffer, b.scope, size_of(b.dtype), is_store, true, std::vector<i64>(loops_.size(), 0), {}, b.shape};
     const Shape strides = row_major_strides(b.shape);
     for (size_t d = 0; d < index.size(); d++) {
@@ -83,10 +83,10 @@ class Walker {
         continue;
       }
       for (const auto& [var, coefficient] : affine->terms) {
-        const int at = position_[static_cast<size_t>(var)];
-        if (at < 0) continue;
-        a.dim_stride[d][static_cast<size_t>(at)] = coefficient;
-        a.stride[static_cast<size_t>(at)] += coefficient * strides[d];
+        const int place = position_[at(var)];
+        if (place < 0) continue;
+        a.dim_stride[d][at(place)] = coefficient;
+        a.stride[at(place)] += coefficient * strides[d];
       }
     }
     return a;
@@ -154,7 +154,8 @@ class Walker {
     count(store.value, nest);
     if (nest.accumulates) nest.adds += 1;
     nest.fmas = std::min(nest.adds, nest.muls);
-    nest.adds -= nest.fmas, nest.muls -= nest.fmas;
+    nest.adds -= nest.fmas;
+    nest.muls -= nest.fmas;
     nest.accesses.push_back(access(store.buffer, store.index, true));
     nests_.push_back(std::move(nest));
   }
@@ -181,11 +182,11 @@ int NestStore::vector_loop() const {
 }
 
 int NestStore::straight_from() const {
-  int at = static_cast<int>(loops.size());
-  while (at > 0 && (loops[static_cast<size_t>(at - 1)].kind == loop::LoopKind::unroll ||
-                    loops[static_cast<size_t>(at - 1)].kind == loop::LoopKind::vectorize))
-    at--;
-  return at;
+  int from = static_cast<int>(loops.size());
+  while (from > 0 &&
+         (loops[at(from - 1)].kind == loop::LoopKind::unroll || loops[at(from - 1)].kind == loop::LoopKind::vectorize))
+    from--;
+  return from;
 }
 
 std::vector<NestStore> analyze_nests(const loop::Func& func) {
@@ -199,7 +200,7 @@ double footprint_bytes(const NestAccess& access, const std::vector<NestLoop>& lo
   for (size_t d = access.dim_stride.size(); d-- > 0;) {
     double extent = 1;
     if (!access.affine) extent = static_cast<double>(access.dim_extent[d]);
-    for (size_t l = static_cast<size_t>(from); l < loops.size(); l++)
+    for (size_t l = at(from); l < loops.size(); l++)
       extent += static_cast<double>(std::abs(access.dim_stride[d][l]) * (loops[l].extent - 1));
     total *= std::min(extent, static_cast<double>(std::max<i64>(access.dim_extent[d], 1)));
     if (d + 1 == access.dim_stride.size()) total = std::ceil(total / kLine) * kLine;

@@ -29,8 +29,8 @@ struct NestStore {
   const loop::Store* store = nullptr;
   std::vector<NestLoop> loops;  // outermost first
   double weight = 1;            // share of the iterations that run it (Ifs)
-  double adds = 0, muls = 0, fmas = 0, divs = 0, specials = 0, int_ops = 0,
-         selects = 0;  // of one iteration; specials: exp, sqrt, ...
+  // Of one iteration; specials: exp, sqrt, ...
+  double adds = 0, muls = 0, fmas = 0, divs = 0, specials = 0, int_ops = 0, selects = 0;
   bool accumulates = false;
   std::vector<NestAccess> accesses;  // loads of the value, and the store itself last
 

@@ -14,32 +14,24 @@ namespace mcc::schedule {
 
 namespace {
 
-struct Variant {
-  const char* name;
-  bool pack;
-  i64 winograd;
-  bool separable = false;
-  bool reduction_blocks = false;
-  Role role = Role::usual;
-  bool parts = false;
-  bool copy_rows = false;
-};
 // In this order: a later algorithm must be clearly better to become the default. Tiles of 4x4 outputs have 2.25 times
 // the weights of tiles of 2x2, and round more.
-constexpr Variant kVariants[] = {{"separable", true, 0, true},
-                                 {"tile", true, 0},
-                                 {"winograd 2", true, 2},
-                                 {"winograd 4", true, 4},
-                                 {"winograd 6", true, 6, false, false, Role::searched},
-                                 {"tile, reduction in blocks", true, 0, false, true, Role::searched},
-                                 {"tile, sums in parts", true, 0, false, false, Role::usual, true},
-                                 {"tile, rows copied", true, 0, false, false, Role::searched, false, true},
-                                 {"tile, nothing packed", false, 0, false, false, Role::fallback}};
+constexpr Variant kVariants[] = {
+    {.name = "separable", .separable = true},
+    {.name = "tile"},
+    {.name = "winograd 2", .winograd = 2},
+    {.name = "winograd 4", .winograd = 4},
+    {.name = "winograd 6", .winograd = 6, .role = Role::searched},
+    {.name = "tile, reduction in blocks", .reduction_blocks = true, .role = Role::searched},
+    {.name = "tile, sums in parts", .parts = true},
+    {.name = "tile, rows copied", .copy_rows = true, .role = Role::searched},
+    {.name = "tile, nothing packed", .pack = false, .role = Role::fallback},
+};
 
 void schedule_reduction(Builder& b, const std::string& whole) {
-  if (b.winograd > 0 && rule_winograd(b, whole)) return;
-  if (b.separable && rule_separable(b, whole)) return;
-  const std::string block = b.parts ? cut_reduction(b, whole) : whole;
+  if (b.variant.winograd > 0 && rule_winograd(b, whole)) return;
+  if (b.variant.separable && rule_separable(b, whole)) return;
+  const std::string block = b.variant.parts ? cut_reduction(b, whole) : whole;
   TileAxes axes = tile_axes(b, b.stage(block));
   if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
   const bool awkward = axes.column < 0 || axes.gathers;
@@ -51,16 +43,11 @@ Builder run_rules(const Task& task, const Variant& variant) {
   Builder b;
   b.state = make_state(task.func);
   b.target = task.target;
-  b.pack = variant.pack;
-  b.winograd = variant.winograd;
-  b.separable = variant.separable;
-  b.reduction_blocks = variant.reduction_blocks;
-  b.parts = variant.parts;
-  b.copy_rows = variant.copy_rows;
+  b.variant = variant;
   rule_inline(b);
   rule_attention(b);
-  for (size_t i = 0; i < b.state.stages.size();
-       i++) {  // steps insert stages around the present one; done tells which are finished
+  // Steps insert stages around the present one; `done` tells which are finished.
+  for (size_t i = 0; i < b.state.stages.size(); i++) {
     const Stage& stage = b.state.stages[i];
     const std::string block = stage.block;
     if (stage.opaque || stage.place != Stage::Place::root || !is_reduction(stage) || b.done.count(block)) continue;

@@ -45,12 +45,11 @@ Candidate random_candidate(const std::vector<Sketch>& space, Rng& rng) {
     weights.push_back(0.1 + std::log2(size_of_sketch(sketch)));
     total += weights.back();
   }
-  double at = rng.uniform() * total;
+  double left = rng.uniform() * total;
   int chosen = 0;
-  while (chosen + 1 < static_cast<int>(space.size()) && at >= weights[static_cast<size_t>(chosen)])
-    at -= weights[static_cast<size_t>(chosen++)];
+  while (chosen + 1 < static_cast<int>(space.size()) && left >= weights[at(chosen)]) left -= weights[at(chosen++)];
   Candidate candidate{chosen, {}};
-  for (const Knob& knob : space[static_cast<size_t>(chosen)].knobs) {
+  for (const Knob& knob : space[at(chosen)].knobs) {
     candidate.choices.push_back(static_cast<int>(rng.below(static_cast<i64>(knob.options.size()))));
   }
   return candidate;
@@ -58,7 +57,7 @@ Candidate random_candidate(const std::vector<Sketch>& space, Rng& rng) {
 
 // Half the mutations go to a neighbouring option, half anywhere. A sketch without knobs has only itself.
 Candidate mutate(const std::vector<Sketch>& space, const Candidate& from, Rng& rng) {
-  const Sketch& sketch = space[static_cast<size_t>(from.sketch)];
+  const Sketch& sketch = space[at(from.sketch)];
   Candidate to = from;
   if (sketch.knobs.empty()) return random_candidate(space, rng);
   const size_t k = static_cast<size_t>(rng.below(static_cast<i64>(sketch.knobs.size())));
@@ -85,7 +84,7 @@ std::optional<Candidate> crossover(const std::vector<Sketch>&, const Candidate& 
 
 std::vector<Candidate> neighbours(const std::vector<Sketch>& space, const Candidate& from) {
   std::vector<Candidate> all;
-  const Sketch& sketch = space[static_cast<size_t>(from.sketch)];
+  const Sketch& sketch = space[at(from.sketch)];
   for (size_t k = 0; k < sketch.knobs.size(); k++) {
     for (int step : {-1, 1}) {
       Candidate next = from;
@@ -100,19 +99,19 @@ std::vector<Candidate> neighbours(const std::vector<Sketch>& space, const Candid
 namespace {
 
 // Depth first over the open steps: alternatives that continue the trace at `at`.
-bool match(const Sketch& sketch, const Trace& trace, size_t open, size_t at, std::vector<int>& choices) {
-  if (open == sketch.steps.size()) return at == trace.size();
+bool match(const Sketch& sketch, const Trace& trace, size_t open, size_t place, std::vector<int>& choices) {
+  if (open == sketch.steps.size()) return place == trace.size();
   const OpenStep& step = sketch.steps[open];
   for (size_t a = 0; a < step.alternatives.size(); a++) {
     const std::vector<Step>& steps = step.alternatives[a];
-    if (at + steps.size() > trace.size() ||
-        !std::equal(steps.begin(), steps.end(), trace.begin() + static_cast<std::ptrdiff_t>(at)))
+    if (place + steps.size() > trace.size() ||
+        !std::equal(steps.begin(), steps.end(), trace.begin() + static_cast<std::ptrdiff_t>(place)))
       continue;
-    int* chosen = step.knob < 0 ? nullptr : &choices[static_cast<size_t>(step.knob)];
+    int* chosen = step.knob < 0 ? nullptr : &choices[at(step.knob)];
     if (chosen && *chosen >= 0 && *chosen != static_cast<int>(a)) continue;
     const int before = chosen ? *chosen : 0;
     if (chosen) *chosen = static_cast<int>(a);
-    if (match(sketch, trace, open + 1, at + steps.size(), choices)) return true;
+    if (match(sketch, trace, open + 1, place + steps.size(), choices)) return true;
     if (chosen) *chosen = before;
   }
   return false;
@@ -170,13 +169,19 @@ std::optional<Candidate> find_candidate(const std::vector<Sketch>& space, const 
       const size_t k = static_cast<size_t>(open.knob);
       for (size_t a = 0; a < open.alternatives.size(); a++) {
         const double d = distance(open.alternatives[a], trace);
-        if (d < best[k]) best[k] = d, candidate.choices[k] = static_cast<int>(a);
+        if (d < best[k]) {
+          best[k] = d;
+          candidate.choices[k] = static_cast<int>(a);
+        }
       }
     }
     const Trace resolved = resolve(sketch, candidate);
     if (structure(resolved) != structure(trace)) continue;
     const double d = distance(resolved, trace);
-    if (!nearest || d < nearest_distance) nearest = candidate, nearest_distance = d;
+    if (!nearest || d < nearest_distance) {
+      nearest = candidate;
+      nearest_distance = d;
+    }
   }
   return nearest;
 }

@@ -20,8 +20,8 @@ struct Knob {
   bool operator==(const Knob&) const = default;
 };
 
-// Steps that a knob decides: alternatives[value], each a (possibly empty) list of steps. knob < 0: alternatives[0]
-// always.
+// Steps that a knob decides: alternatives[value], each a list of steps, perhaps empty. Without a knob (-1) always
+// alternatives[0].
 struct OpenStep {
   int knob = -1;
   std::vector<std::vector<Step>> alternatives;
@@ -45,10 +45,10 @@ Trace resolve(const Sketch& sketch, const Candidate& candidate);
 
 Candidate random_candidate(const std::vector<Sketch>& space, Rng& rng);
 Candidate mutate(const std::vector<Sketch>& space, const Candidate& from, Rng& rng);  // one knob changed
-std::optional<Candidate> crossover(const std::vector<Sketch>& space, const Candidate& a, const Candidate& b,
-                                   Rng& rng);  // same sketch only
-std::vector<Candidate> neighbours(const std::vector<Sketch>& space,
-                                  const Candidate& from);  // one knob, one option away
+// Of one sketch only.
+std::optional<Candidate> crossover(const std::vector<Sketch>& space, const Candidate& a, const Candidate& b, Rng& rng);
+// One knob, one option away.
+std::vector<Candidate> neighbours(const std::vector<Sketch>& space, const Candidate& from);
 // The candidate of this space whose trace equals (else is nearest to) a logged trace; nothing if the sketch structure
 // differs.
 std::optional<Candidate> find_candidate(const std::vector<Sketch>& space, const Trace& trace);

@@ -8,8 +8,7 @@
 #include <set>
 
 #include "loop/build.h"
-#include "loop/ir.h"
-#include "schedule/lin.h"
+#include "loop/loop_ops.h"
 #include "schedule/state.h"
 
 namespace mcc::schedule {
@@ -52,10 +51,10 @@ bool reads_only_own_element(const Store& store) {
 }
 
 // i * extent of j + j, as merging dimensions for the reader's sake leaves it (loop/collapse.h).
-bool is_merged(const Lin& lin, const Nest& nest, std::set<int>& used) {
-  if (lin.terms.size() != 2 || lin.c != 0) return false;
-  const auto& [i, j] =
-      lin.terms[0].second == 1 ? std::pair(lin.terms[1], lin.terms[0]) : std::pair(lin.terms[0], lin.terms[1]);
+bool is_merged(const Affine& affine, const Nest& nest, std::set<int>& used) {
+  if (affine.terms.size() != 2 || affine.constant != 0) return false;
+  const auto& [i, j] = affine.terms[0].second == 1 ? std::pair(affine.terms[1], affine.terms[0])
+                                                   : std::pair(affine.terms[0], affine.terms[1]);
   const auto own = [&](int v) {
     return std::find_if(nest.loops.begin(), nest.loops.end(), [v](const Loop* l) { return l->var == v; });
   };
@@ -66,15 +65,14 @@ bool is_merged(const Lin& lin, const Nest& nest, std::set<int>& used) {
 
 bool conforms(const State& state, const Nest& nest) {
   const Store& store = *nest.store;
-  const bool may_merge =
-      store.op == loop::StoreOp::assign && state.buffers[static_cast<size_t>(store.buffer)].scope == loop::Scope::temp;
+  const bool may_merge = store.op == loop::StoreOp::assign && state.buffer(store.buffer).scope == loop::Scope::temp;
   std::set<int> used;
   for (const Expr& e : store.index) {
-    const std::optional<Lin> lin = to_lin(e);
-    if (lin && may_merge && is_merged(*lin, nest, used)) continue;
-    if (!lin || lin->terms.size() > 1) return false;
-    if (lin->terms.empty()) continue;
-    const auto& [var, coefficient] = lin->terms[0];
+    const std::optional<Affine> affine = loop::as_affine(e);
+    if (affine && may_merge && is_merged(*affine, nest, used)) continue;
+    if (!affine || affine->terms.size() > 1) return false;
+    if (affine->terms.empty()) continue;
+    const auto& [var, coefficient] = affine->terms[0];
     const bool own =
         std::any_of(nest.loops.begin(), nest.loops.end(), [v = var](const Loop* l) { return l->var == v; });
     if (!own || coefficient != 1 || !used.insert(var).second) return false;
@@ -126,13 +124,13 @@ Stage nest_stage(const State& state, const Nest& nest, int region) {
   stage.store = *nest.store;
   for (const Loop* loop : nest.loops) {
     const int axis = static_cast<int>(stage.axes.size());
-    const std::string& name = state.vars[static_cast<size_t>(loop->var)];
+    const std::string& name = state.vars[at(loop->var)];
     stage.axes.push_back({name, loop->var, loop->extent, true});
     stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
   }
   for (const StoreDim& dim : store_dims(stage)) {
     for (const int axis : {dim.axis, dim.inner})
-      if (axis >= 0) stage.axes[static_cast<size_t>(axis)].reduction = false;
+      if (axis >= 0) stage.axes[at(axis)].reduction = false;
   }
   if (stage.store.op == loop::StoreOp::assign) {
     for (Axis& axis : stage.axes) axis.reduction = false;  // those left have extent 1
@@ -152,7 +150,7 @@ std::optional<Expr> init_value(const Stage& init, const Stage& main) {
   for (size_t d = 0; d < from.size(); d++) {
     if (from[d].offset != to[d].offset || (from[d].axis < 0) != (to[d].axis < 0)) return std::nullopt;
     if (from[d].axis < 0) continue;
-    const Axis &a = init.axes[static_cast<size_t>(from[d].axis)], &b = main.axes[static_cast<size_t>(to[d].axis)];
+    const Axis &a = init.axes[at(from[d].axis)], &b = main.axes[at(to[d].axis)];
     if (a.extent != b.extent) return std::nullopt;
     rename[a.var] = loop::var(b.var);
   }

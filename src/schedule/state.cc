@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::schedule {
 
@@ -41,16 +41,16 @@ bool is_reduction(const Stage& stage) {
 }
 
 bool is_reduction_loop(const Stage& stage, const LoopSpec& loop) {
-  return stage.axes[static_cast<size_t>(loop.lane >= 0 ? loop.lane : loop.axis)].reduction;
+  return stage.axes[at(loop.lane >= 0 ? loop.lane : loop.axis)].reduction;
 }
 
 static bool contains(const std::vector<int>& list, int item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-Span span_over(const State& state, const Stage& stage, const Lin& index) {
-  return span_of(index, [&](int var) {
-    if (const int axis = find_axis(stage, var); axis >= 0) return stage.axes[static_cast<size_t>(axis)].extent;
+loop::Range span_over(const State& state, const Stage& stage, const Affine& index) {
+  return loop::range_of(index, [&](int var) {
+    if (const int axis = find_axis(stage, var); axis >= 0) return stage.axes[at(axis)].extent;
     const auto region =
         std::find_if(state.regions.begin(), state.regions.end(), [&](const Region& r) { return r.var == var; });
     MCC_CHECK(region != state.regions.end());
@@ -99,20 +99,28 @@ std::vector<int> readers(const State& state, int buffer) {
 }
 
 bool sole_writer(const State& state, int stage) {
-  const int buffer = state.stages[static_cast<size_t>(stage)].store.buffer;
+  const int buffer = state.stage(stage).store.buffer;
   for (size_t i = 0; i < state.stages.size(); i++) {
     if (static_cast<int>(i) != stage && writes(state.stages[i], buffer)) return false;
   }
   return true;
 }
 
+Reason hosts_others(const State& state, int stage, std::string_view what) {
+  for (const Stage& other : state.stages) {
+    if (other.place == Stage::Place::at && other.at_stage == stage)
+      return fmt::format("{}: {} is computed inside {}", what, other.block, state.stage(stage).block);
+  }
+  return "";
+}
+
 std::vector<StoreDim> store_dims(const Stage& stage) {
   std::vector<StoreDim> dims;
   for (const loop::Expr& e : stage.store.index) {
-    const Lin lin = to_lin(e).value();
-    StoreDim dim{-1, lin.c, -1, 1};
-    for (const auto& [var, coefficient] : lin.terms) {
-      const bool is_inner = lin.terms.size() > 1 && coefficient == 1;
+    const Affine affine = loop::as_affine(e).value();
+    StoreDim dim{-1, affine.constant, -1, 1};
+    for (const auto& [var, coefficient] : affine.terms) {
+      const bool is_inner = affine.terms.size() > 1 && coefficient == 1;
       (is_inner ? dim.inner : dim.axis) = find_axis(stage, var);
       if (!is_inner) dim.tile = coefficient;
     }
@@ -123,7 +131,7 @@ std::vector<StoreDim> store_dims(const Stage& stage) {
 
 bool writes_tiles(const Stage& stage) {
   return std::any_of(stage.store.index.begin(), stage.store.index.end(),
-                     [](const loop::Expr& e) { return to_lin(e).value().terms.size() > 1; });
+                     [](const loop::Expr& e) { return loop::as_affine(e).value().terms.size() > 1; });
 }
 
 int new_buffer(State& state, std::string name, DType dtype, Shape shape) {
@@ -137,10 +145,14 @@ int new_buffer(State& state, std::string name, DType dtype, Shape shape) {
   return static_cast<int>(state.buffers.size()) - 1;
 }
 
+int new_var(State& state, const std::string& name) {
+  state.vars.push_back(name);
+  return static_cast<int>(state.vars.size()) - 1;
+}
+
 int add_axis(State& state, Stage& stage, const std::string& name, i64 extent, bool reduction) {
   const int axis = static_cast<int>(stage.axes.size());
-  state.vars.push_back(name);
-  stage.axes.push_back({name, static_cast<int>(state.vars.size()) - 1, extent, reduction});
+  stage.axes.push_back({name, new_var(state, name), extent, reduction});
   stage.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
   return stage.axes.back().var;
 }
@@ -155,16 +167,16 @@ int insert_stage(State& state, int before, Stage stage) {
 }
 
 Reason may_move(const State& state, int from, int to) {
-  const Stage& stage = state.stages[static_cast<size_t>(from)];
-  const Stage& host = state.stages[static_cast<size_t>(to)];
+  const Stage& stage = state.stage(from);
+  const Stage& host = state.stage(to);
   if (stage.region != host.region) return fmt::format("{} and {} are not in the same loop", stage.block, host.block);
   for (int i = 0; i < from; i++) {
-    if (reads(state.stages[static_cast<size_t>(i)], stage.store.buffer)) {
-      return fmt::format("{} carries state to {}", stage.block, state.stages[static_cast<size_t>(i)].block);
+    if (reads(state.stage(i), stage.store.buffer)) {
+      return fmt::format("{} carries state to {}", stage.block, state.stage(i).block);
     }
   }
   for (int i = from + 1; i <= to; i++) {
-    const Stage& between = state.stages[static_cast<size_t>(i)];
+    const Stage& between = state.stage(i);
     const std::vector<int> written = between.opaque ? between.opaque_writes : std::vector<int>{between.store.buffer};
     for (int buffer : written) {
       if (reads(stage, buffer)) return fmt::format("{} overwrites what {} reads", between.block, stage.block);
@@ -176,7 +188,7 @@ Reason may_move(const State& state, int from, int to) {
 Reason schedulable(const State& state, const std::string& block, std::string_view what) {
   const int index = find_stage(state, block);
   if (index < 0) return fmt::format("{}: there is no block {}", what, block);
-  const Stage& stage = state.stages[static_cast<size_t>(index)];
+  const Stage& stage = state.stage(index);
   if (stage.opaque) return fmt::format("{}: block {} has a form that is left as it is", what, block);
   if (stage.place == Stage::Place::inlined) return fmt::format("{}: block {} is inlined", what, block);
   return "";

@@ -14,10 +14,11 @@
 #include <string>
 #include <vector>
 
-#include "loop/loop.h"
-#include "schedule/lin.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::schedule {
+
+using loop::Affine;
 
 using Reason = std::string;  // why something is illegal; "" when it is not
 
@@ -31,8 +32,8 @@ struct Axis {
 struct LoopSpec {
   std::string name;
   int axis = 0;
-  int lane =
-      -1;  // a second axis that this loop walks in step (rfactor: the part of a reduction axis that became spatial)
+  // A second axis that this loop walks in step (rfactor: the part of a reduction axis that became spatial).
+  int lane = -1;
   i64 chunk = 1;  // elements of the axis in one iteration
   loop::LoopKind kind = loop::LoopKind::serial;
 };
@@ -75,6 +76,11 @@ struct State {
   std::vector<loop::Buffer> buffers;
   std::vector<Region> regions;
   std::vector<Stage> stages;  // in program order
+
+  const Stage& stage(int id) const { return stages[at(id)]; }
+  Stage& stage(int id) { return stages[at(id)]; }
+  const loop::Buffer& buffer(i64 id) const { return buffers[at(id)]; }
+  loop::Buffer& buffer(i64 id) { return buffers[at(id)]; }
 };
 
 State make_state(const loop::Func& func);
@@ -86,7 +92,8 @@ int find_axis(const Stage& stage, int var);                    // index in axes;
 int find_buffer(const State& state, const std::string& name);  // -1
 bool is_reduction(const Stage& stage);                         // has a reduction axis
 bool is_reduction_loop(const Stage& stage, const LoopSpec& loop);
-Span span_over(const State& state, const Stage& stage, const Lin& index);  // what the stage's loops make of it
+loop::Range span_over(const State& state, const Stage& stage,
+                      const Affine& index);  // what the stage's loops make of it
 bool reads(const Stage& stage, int buffer);
 bool writes(const Stage& stage, int buffer);
 // Whether what the stage reads of the buffer depends on a condition and the rest may not be the kernel's: a parameter
@@ -95,6 +102,8 @@ bool reads_part_of_parameter(const State& state, const Stage& stage, int buffer)
 bool has_layout(const loop::Buffer& buffer);               // a constant whose order of elements a step has chosen
 std::vector<int> readers(const State& state, int buffer);  // stages that are not inlined
 bool sole_writer(const State& state, int stage);
+// Why a step may not take the stage's loops apart: another stage is computed inside them. "" when none is.
+Reason hosts_others(const State& state, int stage, std::string_view what);
 // One dimension of a store's index: an axis plus a constant, or (axis -1) just a constant; or tiles: axis * tile +
 // inner + offset, where inner is an axis of extent `tile`.
 struct StoreDim {
@@ -108,13 +117,15 @@ bool writes_tiles(const Stage& stage);  // some dimension is of the second kind
 
 // --- edits -----------------------------------------------------------------------------------------------------------
 int new_buffer(State& state, std::string name, DType dtype, Shape shape);  // a temp; its index. Names stay different
+// A variable of its own for an axis; several may have one name.
+int new_var(State& state, const std::string& name);
 // A new serial axis of the stage and the loop over it, innermost; returns its variable.
 int add_axis(State& state, Stage& stage, const std::string& name, i64 extent, bool reduction = false);
 int insert_stage(State& state, int before, Stage stage);  // returns its index; hosts of other stages are renumbered
 // May the computation of stage `from` happen just before stage `to` instead? (Hazards on the buffers it reads and
 // writes.)
 Reason may_move(const State& state, int from, int to);
-// Whether stage index is one a step may edit; else why not. `what` is the step's name.
+// Whether the block is a stage that a step may edit; else why not. `what` is the step's name.
 Reason schedulable(const State& state, const std::string& block, std::string_view what);
 
 }  // namespace mcc::schedule

@@ -2,7 +2,7 @@
 #include "schedule/task.h"
 
 #include "base/hash.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc {
 

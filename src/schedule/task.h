@@ -10,11 +10,11 @@
 namespace mcc {
 
 struct Task {
-  std::string key;    // hash of the printed func (names of func and buffers aside), the device key and strict
-  std::string name;   // for people: "conv 56x56x64 -> 64 3x3"
-  loop::Func func;    // algorithm form
-  Target target;      // target.cores is the number of threads the artifact will use
-  double weight = 1;  // how often a run of the model executes it
+  std::string key;      // hash of the printed func (names of func and buffers aside), the device key and strict
+  std::string name;     // for people: "conv 56x56x64 -> 64 3x3"
+  loop::Func func;      // algorithm form
+  Target target;        // target.cores is the number of threads the artifact will use
+  double weight = 1;    // how often a run of the model executes it
   bool strict = false;  // only algorithms that round as the direct ones do: no Winograd
   i64 flops = 0;
 };

@@ -53,8 +53,8 @@ enum class StepKind : u8 {
 struct Step {
   StepKind kind = StepKind::split;
   std::string block;
-  std::vector<std::string>
-      loops;  // loops, buffer or block names, and the word of mark/scope: in the order of the text form
+  // Loops, buffer or block names, and the word of mark/scope: in the order of the text form.
+  std::vector<std::string> loops;
   std::vector<i64> ints;
   bool operator==(const Step&) const = default;
 };

@@ -37,7 +37,11 @@ Recombined recombine(const std::vector<Task>& tasks, const RecordStore& log, con
   if (as_found != result.traces && deadline.left() > 0) {
     const double now = seconds(as_found);
     result.tried++;
-    if (now < incumbent) incumbent = now, result.traces = as_found, result.kept++;
+    if (now < incumbent) {
+      incumbent = now;
+      result.traces = as_found;
+      result.kept++;
+    }
   }
   for (const auto& [time, i] : by_time) {
     for (size_t k = 0; k < top[i].size() && deadline.left() > 0; k++) {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc {
 

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "base/hash.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc {
 namespace {
@@ -17,6 +17,10 @@ constexpr i64 kDraftSamples = 384;  // random points of a first round
 constexpr i64 kLaterSamples = 96;   // fresh blood of later rounds
 constexpr int kGenerations = 3;
 constexpr i64 kPopulation = 192;
+constexpr size_t kMeasuredParents = 24;  // the fastest
+constexpr size_t kScoredParents = 32;    // the best of the pool
+constexpr double kCrossed = 0.25;        // share of the children with a second parent
+constexpr double kMutatedTwice = 0.3;
 constexpr double kBlindShare = 0.06;  // of a batch, chosen at random
 constexpr i64 kDescentAfter = 96;     // measurements of a task before half of a batch is coordinate descent
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -30,9 +34,9 @@ bool uses_winograd(const Trace& trace) {
 // Candidates on their way to measurement: legal, distinct as programs, unmeasured, scored.
 struct TaskSearch::Pool {
   struct Entry {
-    std::optional<Candidate> candidate;
-    Trace trace;
-    loop::Func func;
+    std::optional<Candidate> candidate = {};
+    Trace trace = {};
+    loop::Func func = {};
     double score = 0;
     bool first = false;  // goes before all others whatever its score (default, transferred)
     bool descent = false;
@@ -80,8 +84,7 @@ struct TaskSearch::Pool {
   }
 
   Entry entry(const Candidate& candidate) const {
-    return Entry{candidate, resolve(search.space_[static_cast<size_t>(candidate.sketch)], candidate), {}, 0, false,
-                 false};
+    return {.candidate = candidate, .trace = resolve(search.space_[at(candidate.sketch)], candidate)};
   }
 };
 
@@ -105,7 +108,10 @@ void TaskSearch::add(const Trace& trace, const Result& result) {
   if (result.outcome != Outcome::ok) failed_++;
   measured_.push_back({trace, seconds, find_candidate(space_, trace)});
   if (trace == default_ && std::isfinite(seconds)) default_seconds_ = seconds;
-  if (seconds < best_seconds_) best_seconds_ = seconds, best_ = trace;
+  if (seconds < best_seconds_) {
+    best_seconds_ = seconds;
+    best_ = trace;
+  }
   history_.push_back(best_seconds_);
 }
 
@@ -122,8 +128,11 @@ std::vector<const TaskSearch::Measured*> TaskSearch::fastest(size_t n) const {
 
 void TaskSearch::add_seeds(Pool& pool) const {
   std::vector<Pool::Entry> fresh;
-  if (parts_.draft) fresh.push_back(Pool::Entry{find_candidate(space_, default_), default_, {}, 0, true, false});
-  for (const Trace& seed : seeds_) fresh.push_back(Pool::Entry{find_candidate(space_, seed), seed, {}, 0, true, false});
+  const auto add_first = [&](const Trace& trace) {
+    fresh.push_back({.candidate = find_candidate(space_, trace), .trace = trace, .first = true});
+  };
+  if (parts_.draft) add_first(default_);
+  for (const Trace& seed : seeds_) add_first(seed);
   pool.add(std::move(fresh));
 }
 
@@ -151,7 +160,7 @@ void TaskSearch::add_descent(Pool& pool) const {
 // Mutation and crossover of the fastest measured and the best scored, for a few generations.
 void TaskSearch::evolve(Pool& pool, CostModel& model, Rng& rng) const {
   std::vector<Candidate> parents;
-  for (const Measured* m : fastest(24)) {
+  for (const Measured* m : fastest(kMeasuredParents)) {
     if (m->candidate) parents.push_back(*m->candidate);
   }
   for (int generation = 0; generation < kGenerations; generation++) {
@@ -160,7 +169,7 @@ void TaskSearch::evolve(Pool& pool, CostModel& model, Rng& rng) const {
     std::stable_sort(order.begin(), order.end(),
                      [&](size_t a, size_t b) { return pool.entries[a].score > pool.entries[b].score; });
     std::vector<Candidate> breeding = parents;
-    for (size_t i = 0; i < order.size() && breeding.size() < parents.size() + 32; i++) {
+    for (size_t i = 0; i < order.size() && breeding.size() < parents.size() + kScoredParents; i++) {
       if (pool.entries[order[i]].candidate) breeding.push_back(*pool.entries[order[i]].candidate);
     }
     if (breeding.empty()) return;
@@ -168,11 +177,11 @@ void TaskSearch::evolve(Pool& pool, CostModel& model, Rng& rng) const {
     for (i64 i = 0; i < kPopulation; i++) {
       Rng own = rng.fork(static_cast<u64>(generation * kPopulation + i));
       Candidate child = own.pick(breeding);
-      if (own.uniform() < 0.25) {
+      if (own.uniform() < kCrossed) {
         if (auto crossed = crossover(space_, child, own.pick(breeding), own)) child = *crossed;
       }
       child = mutate(space_, child, own);
-      if (own.uniform() < 0.3) child = mutate(space_, child, own);
+      if (own.uniform() < kMutatedTwice) child = mutate(space_, child, own);
       fresh.push_back(pool.entry(child));
     }
     const size_t before = pool.entries.size();
@@ -217,7 +226,10 @@ std::vector<Proposal> TaskSearch::propose(i64 n, i64 round, CostModel& model) {
   const i64 descent = descend ? n / 2 : 0;
   i64 descents = 0;
   for (const size_t at : order) {
-    if (pool.entries[at].descent && descents < descent) take(at, false), descents++;
+    if (pool.entries[at].descent && descents < descent) {
+      take(at, false);
+      descents++;
+    }
   }
   for (const size_t at : order) {
     if (static_cast<i64>(chosen.size()) < n - blind) take(at, false);

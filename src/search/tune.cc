@@ -118,14 +118,19 @@ void Run::read_log(const std::vector<Task>& tasks) {
 
 void Run::count(const Result& result) {
   trials_++;
-  if (result.outcome != Outcome::ok) failures_[std::string(name(result.outcome))]++, reasons_[result.note]++;
+  if (result.outcome != Outcome::ok) {
+    failures_[std::string(name(result.outcome))]++;
+    reasons_[result.note]++;
+  }
 }
 
 void Run::teach(size_t at, const std::vector<Record>& records) {
   for (const Record& r : records) {
     searches_[at].add(r.trace, r.result);
-    if (r.seed == options_.seed && r.model == options_.model)
-      count(r.result), rounds_[at] = std::max(rounds_[at], r.round + 1);
+    if (r.seed == options_.seed && r.model == options_.model) {
+      count(r.result);
+      rounds_[at] = std::max(rounds_[at], r.round + 1);
+    }
   }
   const auto same_batch = [](const Record& a, const Record& b) {
     return a.model == b.model && a.seed == b.seed && a.round == b.round;
@@ -141,7 +146,10 @@ void Run::teach_batch(size_t at, std::span<const Record> batch) {
   std::vector<const Record*> applied;
   for (const Record& r : batch) {
     Applied result = mcc::apply(searches_[at].task().func, r.trace);
-    if (result.func) funcs.push_back(std::move(*result.func)), applied.push_back(&r);
+    if (result.func) {
+      funcs.push_back(std::move(*result.func));
+      applied.push_back(&r);
+    }
   }
   std::vector<Scheduled> candidates;
   std::vector<double> seconds;
@@ -221,7 +229,10 @@ void Run::batch(size_t at, i64 size) {
   }
   log_.append(records);
   measured_now_ += static_cast<i64>(records.size());
-  for (size_t i = 0; i < proposals.size(); i++) search.add(proposals[i].trace, results[i]), count(results[i]);
+  for (size_t i = 0; i < proposals.size(); i++) {
+    search.add(proposals[i].trace, results[i]);
+    count(results[i]);
+  }
   if (round > 0) note_quality(proposals, seconds, search.task());
   model_.update(search.task(), candidates, seconds);
   close_if_hopeless(at);

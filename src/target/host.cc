@@ -159,10 +159,11 @@ struct Core {
   double ghz, l2_bytes_per_cycle, l3_bytes_per_cycle, memory_gbs;
 };
 constexpr Core kCores[] = {
-    {"AuthenticAMD", 0x1a, 48, 1024, 16384, 3.4, 48, 24, 25},                                           // Zen 5
-    {"AuthenticAMD", 0x19, 32, 1024, 16384, 3.4, 32, 20, 20},                                           // Zen 3 and 4
-    {"AuthenticAMD", 0x17, 32, 512, 8192, 3.0, 32, 16, 15},                                             // Zen and Zen 2
-    {"GenuineIntel", 6, 48, 1280, 8192, 3.0, 48, 12, 12},     {"", 0, 32, 512, 4096, 2.5, 32, 10, 10},  // any other
+    {"AuthenticAMD", 0x1a, 48, 1024, 16384, 3.4, 48, 24, 25},  // Zen 5
+    {"AuthenticAMD", 0x19, 32, 1024, 16384, 3.4, 32, 20, 20},  // Zen 3 and 4
+    {"AuthenticAMD", 0x17, 32, 512, 8192, 3.0, 32, 16, 15},    // Zen and Zen 2
+    {"GenuineIntel", 6, 48, 1280, 8192, 3.0, 48, 12, 12},      // Intel
+    {"", 0, 32, 512, 4096, 2.5, 32, 10, 10},                   // any other
 };
 
 const Core& this_core() {
@@ -183,8 +184,11 @@ double max_ghz() {
 
 void set_caches(Target& target) {
   const Core& core = this_core();
-  target.l1_bytes = core.l1_kib << 10, target.l2_bytes = core.l2_kib << 10, target.l3_bytes = core.l3_kib << 10;
-  target.l2_bytes_per_cycle = core.l2_bytes_per_cycle, target.l3_bytes_per_cycle = core.l3_bytes_per_cycle;
+  target.l1_bytes = core.l1_kib << 10;
+  target.l2_bytes = core.l2_kib << 10;
+  target.l3_bytes = core.l3_kib << 10;
+  target.l2_bytes_per_cycle = core.l2_bytes_per_cycle;
+  target.l3_bytes_per_cycle = core.l3_bytes_per_cycle;
   target.memory_gbs = core.memory_gbs;
   std::vector<Cache> caches = caches_from_sys();
   if (caches.empty()) caches = caches_from_cpuid();

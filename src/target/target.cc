@@ -59,7 +59,10 @@ void read_field(const std::string& key, const Json& value, int& field) {
 void read_field(const std::string& key, const Json& value, std::vector<std::string>& field) {
   if (!value.is_array()) fail("target: \"{}\" must be a list of strings", key);
   field.clear();
-  for (const Json& item : value) field.emplace_back(), read_field(key, item, field.back());
+  for (const Json& item : value) {
+    field.emplace_back();
+    read_field(key, item, field.back());
+  }
 }
 
 void check(const Target& target) {

@@ -29,10 +29,10 @@ struct Target {
   i64 l1_bytes = 32 << 10, l2_bytes = 512 << 10, l3_bytes = 0;  // data, per core (l3: share of one core)
   double l2_bytes_per_cycle = 32, l3_bytes_per_cycle = 10, memory_gbs = 10;
 
-  std::string
-      sysroot;  // for stand-alone programs of a cross target, e.g. "/usr/aarch64-linux-gnu"; "" is this machine's
-  std::vector<std::string>
-      emulator;  // command prefix that runs its programs here, e.g. {"qemu-aarch64", "-L", ...}; {} runs natively
+  // For stand-alone programs of a cross target, e.g. "/usr/aarch64-linux-gnu"; "" is this machine's.
+  std::string sysroot;
+  // Command prefix that runs its programs here, e.g. {"qemu-aarch64", "-L", ...}; {} runs natively.
+  std::vector<std::string> emulator;
 
   i64 lanes(i64 element_bytes) const { return vector_bytes / element_bytes; }
   bool operator==(const Target&) const = default;
@@ -42,8 +42,8 @@ Target host();                                             // this machine, read
 Target find_target(const std::string& name_or_json_file);  // throws Error listing the known names
 std::vector<std::string> target_names();
 std::string to_json(const Target& target);  // one object, keys as the fields above
-Target target_from_json(
-    std::string_view text);  // unknown or missing keys: Error naming them; "base": NAME takes a row's values first
+// Unknown or missing keys: Error naming them; "base": NAME takes a row's values first.
+Target target_from_json(std::string_view text);
 // What must be equal for measurements to be comparable: "x86_64-linux-gnu/znver5/+avx2,.../2 cores".
 std::string device_key(const Target& target);
 

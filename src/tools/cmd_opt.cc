@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "codegen/codegen.h"
 #include "graph/print.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/text_form.h"
 #include "passes/passes.h"
 #include "schedule/analytic.h"

@@ -15,8 +15,8 @@
 #include "passes/passes.h"
 #include "search/finals.h"
 #include "search/tune.h"
-#include "tools/bakery.h"
 #include "tools/preflight.h"
+#include "tools/program_builder.h"
 #include "tools/progress.h"
 #include "tools/tools.h"
 
@@ -120,8 +120,10 @@ void keep_aside(const fs::path& log) {
 // The sum over tasks, where whole programs cannot run here.
 Latency estimate(const Progress& p) {
   Latency l;
-  for (const TaskProgress& t : p.tasks)
-    l.default_ms += t.weight * t.default_seconds * 1e3, l.tuned_ms += t.weight * t.best_seconds * 1e3;
+  for (const TaskProgress& t : p.tasks) {
+    l.default_ms += t.weight * t.default_seconds * 1e3;
+    l.tuned_ms += t.weight * t.best_seconds * 1e3;
+  }
   return l;
 }
 
@@ -180,6 +182,54 @@ int check_only(const Preflight& flight, const Plan& plan, const TuneArgs& a) {
   return flight.can_compile() ? 0 : 2;
 }
 
+// What the parts of one run work with.
+struct Run {
+  const TuneArgs& a;
+  const std::vector<Task>& tasks;
+  const Deadline& deadline;
+  Runner& runner;
+  RecordStore& log;
+  ProgramBuilder& builder;
+
+  bool local() const { return runner.name() == "local"; }
+  void say(const std::string& text) const {
+    if (!a.quiet) fmt::print(stderr, "{}\n", text);
+  }
+};
+
+TuneResult search(const Run& run, CostModel& cost_model) {
+  TuneOptions options;
+  options.trials = run.a.trials;
+  options.seed = run.a.seed;
+  options.model = run.a.model_name();
+  options.parts = search_parts(run.a);
+  options.stop = &interrupted;
+  if (!run.a.time_budget.empty()) {
+    const double left = run.deadline.left(), finish = std::min(run.builder.finish_s(), left / 2);
+    options.time_budget_s = std::max(run.local() ? (left - finish) * kSearchShare : left, 1e-3);
+  }
+  ProgressView view(run.a.quiet);
+  const auto show = [&](const Progress& p) { view.show(p); };
+  TuneResult result = tune(run.tasks, run.runner, cost_model, run.log, options, show);
+  view.finish();
+  if (!result.gave_up.empty()) throw JobError(fmt::format("{}: {}", run.a.model.file, result.gave_up));
+  return result;
+}
+
+// The kernels to ship: the fastest ones by themselves, or, where programs run here, those that are fastest together.
+Traces choose(const Run& run, const Progress& progress, Latency& latency) {
+  latency = estimate(progress);
+  if (!run.local() || interrupted) return best_alone(progress);
+  FinalsOptions finals;
+  finals.time_budget_s = std::max(std::min(finals.time_budget_s, run.deadline.left() - run.builder.finish_s()), 1e-3);
+  finals.stop = &interrupted;
+  const int decided = run_finals(run.tasks, run.runner, run.log, finals);
+  run.say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
+  Traces traces = run.builder.choose(run.tasks, run.log, run.deadline, latency);
+  keep_choice(run.tasks, traces, run.log);
+  return traces;
+}
+
 }  // namespace
 
 int cmd_tune(const Args& args) {
@@ -189,66 +239,35 @@ int cmd_tune(const Args& args) {
   if (a.quiet) spdlog::set_level(spdlog::level::err);
   const Deadline deadline(budget_of(a));
   const Target target = a.chosen_target();
-  const bool strict = a.strict();
-  const Plan plan = {a.model.file, target, strict, a.trials, budget_of(a)};
+  const Plan plan = {a.model.file, target, a.strict(), a.trials, budget_of(a)};
   const Preflight flight = preflight(a.model.import_options(), plan);
   if (a.check) return check_only(flight, plan, a);
   if (!flight.can_compile()) refuse(flight, plan);
-  const LoweredModel& model = *flight.model;
-  const std::vector<Task>& tasks = flight.tasks;
   const std::string name = a.model_name();
   a.out = a.out_dir(target);
   if (a.log.empty()) a.log = name + "." + target.name + ".db";
   const std::unique_ptr<CostModel> cost_model = make_cost_model(a);
   const std::unique_ptr<Runner> runner = make_runner(a, target);
-  const bool local = runner->name() == "local";
-  if (local)
+  if (runner->name() == "local")
     require_memory(flight.port_bytes + static_cast<double>(flight.sizes.arena_bytes), a.model.file + ": a run");
   check_out_dir(a.out);
   if (a.fresh) keep_aside(a.log);
   RecordStore log = RecordStore::open(a.log, RecordStore::Mode::read_write);
-  auto say = [&](const std::string& text) {
-    if (!a.quiet) fmt::print(stderr, "{}\n", text);
-  };
-  say(summary(flight, plan));
-  say(fmt::format("{} records in {}, {} runner", log.count(), a.log, runner->name()));
+  ProgramBuilder builder(*flight.model, target, name, a.strict(), interrupted);
+  const Run run{a, flight.tasks, deadline, *runner, log, builder};
+  run.say(summary(flight, plan));
+  run.say(fmt::format("{} records in {}, {} runner", log.count(), a.log, runner->name()));
   signal(SIGINT, on_interrupt);
-  Bakery bakery(model, target, name, strict, interrupted);
-  if (local) say(fmt::format("default schedules: {:.3f} ms", bakery.try_default()));
+  if (run.local()) run.say(fmt::format("default schedules: {:.3f} ms", builder.try_default()));
 
-  TuneOptions options;
-  options.trials = a.trials;
-  options.seed = a.seed;
-  options.model = name;
-  options.parts = search_parts(a);
-  options.stop = &interrupted;
-  if (!a.time_budget.empty()) {
-    const double left = deadline.left();
-    options.time_budget_s =
-        std::max(local ? (left - std::min(bakery.finish_s(), left / 2)) * kSearchShare : left, 1e-3);
-  }
-  ProgressView view(a.quiet);
-
-  TuneResult result = tune(tasks, *runner, *cost_model, log, options, [&](const Progress& p) { view.show(p); });
-  view.finish();
-  if (!result.gave_up.empty()) throw JobError(fmt::format("{}: {}", a.model.file, result.gave_up));
-
-  Traces traces = best_alone(result.progress);
-  Latency latency = estimate(result.progress);
-  if (local && !interrupted) {
-    FinalsOptions finals;
-    finals.time_budget_s = std::max(std::min(finals.time_budget_s, deadline.left() - bakery.finish_s()), 1e-3);
-    finals.stop = &interrupted;
-    const int decided = run_finals(tasks, *runner, log, finals);
-    say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
-    traces = bakery.choose(tasks, log, deadline, latency);
-    keep_choice(tasks, traces, log);
-  }
+  TuneResult result = search(run, *cost_model);
+  Latency latency;
+  const Traces traces = choose(run, result.progress, latency);
   result.interrupted |= interrupted;
-  if (result.interrupted) say("interrupted: writing the best so far");
-  const Artifact artifact = bakery.bake(traces, log, a.out, a.emit);
-  say(fmt::format("default {:.3f} ms, tuned {:.3f} ms{}: {}", latency.default_ms, latency.tuned_ms,
-                  latency.default_wins() ? " (the default ships)" : "", artifact.folder.string()));
+  if (result.interrupted) run.say("interrupted: writing the best so far");
+  const Artifact artifact = builder.write(traces, log, a.out, a.emit);
+  run.say(fmt::format("default {:.3f} ms, tuned {:.3f} ms{}: {}", latency.default_ms, latency.tuned_ms,
+                      latency.default_wins() ? " (the default ships)" : "", artifact.folder.string()));
   if (a.json) std::cout << result_json(a, target, *runner, result, latency, artifact.folder).dump() << "\n";
   return result.interrupted ? 130 : 0;
 }

@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc {
 namespace {

@@ -19,7 +19,7 @@ class ProgressView {
   i64 last_trials_ = -1;
 };
 
-double run_seconds(
-    const Progress& progress);  // of one run of the model: weighted sum of the tasks' best; 0 when one has none yet
+// Of one run of the model: weighted sum of the tasks' best; 0 when one has none yet.
+double run_seconds(const Progress& progress);
 
 }  // namespace mcc

@@ -2,7 +2,7 @@
 // refuse.
 #include "frontend/frontend.h"
 #include "fuzz/fuzz.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "passes/passes.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Loop programs; what is accepted must print to a text that means the same, and can be checked.
 #include "fuzz/fuzz.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace {
 void parse(std::string_view text) {

@@ -2,7 +2,7 @@
 // to a program gives a scheduled program that keeps the rules, or a reason.
 #include "schedule/trace.h"
 #include "fuzz/fuzz.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // programs in algorithm form.
 #include <gtest/gtest.h>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "property/loop_random.h"
 
 namespace mcc::loop {

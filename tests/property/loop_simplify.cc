@@ -8,7 +8,7 @@
 
 #include "base/rng.h"
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 #include "loop/simplify_rules.h"
 #include "property/loop_random.h"

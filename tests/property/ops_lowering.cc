@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "ops_instances.h"
 
 namespace mcc::testing {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/text.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "unit/codegen_run.h"
 
 namespace mcc {

@@ -1,7 +1,7 @@
 // Squares of a transposing map are turned in registers: right for every shape, with padding, and without gathers.
 #include <gtest/gtest.h>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "unit/codegen_run.h"
 
 namespace mcc {

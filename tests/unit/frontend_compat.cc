@@ -288,7 +288,7 @@ TEST(Compat, FunctionsOfOneNameAreToldApartByOverload) {
   add_unknown(call, 8, "Neg");
   EXPECT_EQ(only_node(model.import()).op, "Neg");
   *model.proto.add_functions() = model.proto.functions(0);
-  EXPECT_EQ(model.error(), "function 'Act' is defined twice");
+  EXPECT_EQ(model.error(), "model: function 'Act' is defined twice");
 }
 
 TEST(Compat, LargeConstantsAreNotFolded) {

@@ -3,7 +3,7 @@
 
 #include "loop/build.h"
 #include "loop/collapse.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::loop {
 namespace {

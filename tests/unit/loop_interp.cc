@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "loop/scalar.h"
 
 namespace mcc::loop {

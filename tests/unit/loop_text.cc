@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::loop {
 namespace {

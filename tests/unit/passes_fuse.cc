@@ -1,5 +1,5 @@
 // Which nodes become one kernel, which values share bytes, and that the joined programs compute what the graph says.
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "passes/views.h"
 #include "passes_run.h"
 

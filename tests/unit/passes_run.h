@@ -2,7 +2,7 @@
 #pragma once
 #include <cstring>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "passes_util.h"
 
 namespace mcc {

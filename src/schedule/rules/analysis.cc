@@ -3,27 +3,27 @@
 
 #include <algorithm>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 
 namespace mcc::schedule {
 
 using loop::Expr;
 using loop::ExprOp;
 
-const Axis& axis_of(const Stage& stage, int axis) { return stage.axes[static_cast<size_t>(axis)]; }
+const Axis& axis_of(const Stage& stage, int axis) { return stage.axes[at(axis)]; }
 
 std::vector<Load> loads_of(const State& state, const Stage& stage) {
   bool plain = true;
   std::vector<Load> loads;
   for (Access& access : collect_loads(stage, stage.store.value, plain)) {
-    const loop::Scope scope = state.buffers[static_cast<size_t>(access.buffer)].scope;
+    const loop::Scope scope = state.buffer(access.buffer).scope;
     loads.push_back({std::move(access), scope});
   }
   return loads;
 }
 
 // Elements that the affine part of an index moves by when the variable advances by one.
-static i64 stride_of(const Shape& shape, const std::vector<std::optional<Lin>>& index, int var) {
+static i64 stride_of(const Shape& shape, const std::vector<std::optional<Affine>>& index, int var) {
   const Shape strides = row_major_strides(shape);
   i64 stride = 0;
   for (size_t d = 0; d < index.size(); d++) {
@@ -35,24 +35,24 @@ static i64 stride_of(const Shape& shape, const std::vector<std::optional<Lin>>& 
   return stride;
 }
 
-static Along stride_class(const Shape& shape, const std::vector<std::optional<Lin>>& index, int var) {
+static Along stride_class(const Shape& shape, const std::vector<std::optional<Affine>>& index, int var) {
   const i64 stride = stride_of(shape, index, var);
-  const bool affine = std::all_of(index.begin(), index.end(), [](const auto& lin) { return lin.has_value(); });
+  const bool affine = std::all_of(index.begin(), index.end(), [](const auto& dim) { return dim.has_value(); });
   if (stride == 0) return affine ? Along::absent : Along::random;
   return stride == 1 ? Along::contiguous : Along::strided;
 }
 
 i64 short_stride(const State& state, const Stage& stage, const Access& access, int axis) {
-  const loop::Buffer& buffer = state.buffers[static_cast<size_t>(access.buffer)];
+  const loop::Buffer& buffer = state.buffer(access.buffer);
   if (!buffer.pack.dims.empty()) return 0;
   const bool affine =
-      std::all_of(access.index.begin(), access.index.end(), [](const auto& lin) { return lin.has_value(); });
+      std::all_of(access.index.begin(), access.index.end(), [](const auto& dim) { return dim.has_value(); });
   const i64 stride = stride_of(buffer.shape, access.index, axis_of(stage, axis).var);
   return affine && stride >= 2 && stride <= kShortStride ? stride : 0;
 }
 
 i64 element_stride(const State& state, const Stage& stage, const Access& access, int axis) {
-  return stride_of(state.buffers[static_cast<size_t>(access.buffer)].shape, access.index, axis_of(stage, axis).var);
+  return stride_of(state.buffer(access.buffer).shape, access.index, axis_of(stage, axis).var);
 }
 
 static bool index_uses(const Stage&, const Expr& value, int buffer, int var) {
@@ -65,7 +65,7 @@ static bool index_uses(const Stage&, const Expr& value, int buffer, int var) {
 }
 
 Along along(const State& state, const Stage& stage, const Access& access, int axis) {
-  const loop::Buffer& buffer = state.buffers[static_cast<size_t>(access.buffer)];
+  const loop::Buffer& buffer = state.buffer(access.buffer);
   const Shape shape = buffer.pack.dims.empty() ? buffer.shape : loop::laid_out(buffer.pack);
   const Along how = stride_class(shape, access.index, axis_of(stage, axis).var);
   if (how == Along::random && !index_uses(stage, stage.store.value, access.buffer, axis_of(stage, axis).var))
@@ -74,9 +74,9 @@ Along along(const State& state, const Stage& stage, const Access& access, int ax
 }
 
 Along store_along(const State& state, const Stage& stage, int axis) {
-  std::vector<std::optional<Lin>> index;
-  for (const Expr& e : stage.store.index) index.push_back(to_lin(e));
-  return stride_class(state.buffers[static_cast<size_t>(stage.store.buffer)].shape, index, axis_of(stage, axis).var);
+  std::vector<std::optional<Affine>> index;
+  for (const Expr& e : stage.store.index) index.push_back(loop::as_affine(e));
+  return stride_class(state.buffer(stage.store.buffer).shape, index, axis_of(stage, axis).var);
 }
 
 i64 points(const Stage& stage) { return outputs(stage) * reduction_points(stage); }
@@ -115,7 +115,7 @@ bool is_single_load(const Expr& value) {
 }
 
 i64 element_bytes(const State& state, const Stage& stage) {
-  return std::max<i64>(1, size_of(state.buffers[static_cast<size_t>(stage.store.buffer)].dtype));
+  return std::max<i64>(1, size_of(state.buffer(stage.store.buffer).dtype));
 }
 
 double stage_seconds(const Stage& stage, const Target& target) {
@@ -135,16 +135,16 @@ std::vector<int> spatial_axes(const Stage& stage) { return axes_where(stage, fal
 std::vector<int> reduction_axes(const Stage& stage) { return axes_where(stage, true); }
 
 std::vector<int> reader_axes(const State& state, int reader, int buffer) {
-  const Stage& stage = state.stages[static_cast<size_t>(reader)];
-  const size_t rank = state.buffers[static_cast<size_t>(buffer)].shape.size();
+  const Stage& stage = state.stage(reader);
+  const size_t rank = state.buffer(buffer).shape.size();
   std::vector<int> axes(rank, -1);
   bool first = true;
   for (const Load& load : loads_of(state, stage)) {
     if (load.access.buffer != buffer) continue;
     for (size_t d = 0; d < rank; d++) {
-      const std::optional<Lin>& lin = load.access.index[d];
-      const bool plain = lin && lin->terms.size() == 1 && lin->terms[0].second == 1 && lin->c == 0;
-      const int axis = plain ? find_axis(stage, lin->terms[0].first) : -1;
+      const std::optional<Affine>& affine = load.access.index[d];
+      const bool plain = affine && affine->terms.size() == 1 && affine->terms[0].second == 1 && affine->constant == 0;
+      const int axis = plain ? find_axis(stage, affine->terms[0].first) : -1;
       axes[d] = first || axes[d] == axis ? axis : -1;
     }
     first = false;

@@ -7,6 +7,7 @@
 // What the products read across, k for one, is copied in the order of their tiles: once for each head inside of its
 // loop, or for all heads before. One knob decides whether all this is done, or each stage is computed as a whole.
 #include <algorithm>
+#include <utility>
 
 #include "schedule/rules/rules.h"
 
@@ -24,16 +25,14 @@ struct Attention {
   std::string rows;                 // the host's loop over blocks of rows
 };
 
-const Stage& at(const State& state, int id) { return state.stages[static_cast<size_t>(id)]; }
-
 bool is_open(const Stage& stage) { return !stage.opaque && stage.place == Stage::Place::root && stage.region < 0; }
 
 // The only stage that writes a temporary buffer; -1 if there are several, or it is a parameter.
 int writer(const State& state, int buffer) {
   int found = -1;
   for (int i = 0; i < std::ssize(state.stages); i++) {
-    if (!writes(at(state, i), buffer) || at(state, i).place == Stage::Place::inlined) continue;
-    if (found >= 0 || !is_open(at(state, i))) return -1;
+    if (!writes(state.stage(i), buffer) || state.stage(i).place == Stage::Place::inlined) continue;
+    if (found >= 0 || !is_open(state.stage(i))) return -1;
     found = i;
   }
   return found;
@@ -41,17 +40,18 @@ int writer(const State& state, int buffer) {
 
 std::vector<int> producers(const State& state, int id) {
   std::vector<int> found;
-  for (const Load& load : loads_of(state, at(state, id))) {
+  for (const Load& load : loads_of(state, state.stage(id))) {
     const int from = writer(state, load.access.buffer);
     if (from >= 0 && std::count(found.begin(), found.end(), from) == 0) found.push_back(from);
   }
   return found;
 }
 
-std::vector<int> users(const State& state, int id) { return readers(state, at(state, id).store.buffer); }
+std::vector<int> users(const State& state, int id) { return readers(state, state.stage(id).store.buffer); }
 
 bool reduces(const State& state, int id, StoreOp op) {
-  return is_open(at(state, id)) && is_reduction(at(state, id)) && at(state, id).store.op == op && at(state, id).init;
+  return is_open(state.stage(id)) && is_reduction(state.stage(id)) && state.stage(id).store.op == op &&
+         state.stage(id).init;
 }
 
 // The stages without reduction from `id` back, that is itself and those that only it or they read.
@@ -59,7 +59,7 @@ std::vector<int> own_maps(const State& state, int id) {
   std::vector<int> found{id};
   for (size_t i = 0; i < found.size(); i++) {
     for (const int from : producers(state, found[i])) {
-      if (!is_reduction(at(state, from)) && users(state, from) == std::vector<int>{found[i]}) found.push_back(from);
+      if (!is_reduction(state.stage(from)) && users(state, from) == std::vector<int>{found[i]}) found.push_back(from);
     }
   }
   return found;
@@ -79,7 +79,7 @@ int reduction_behind(const State& state, const std::vector<int>& maps, StoreOp o
 bool find_scores(const State& state, int weights, Attention& found) {
   const std::vector<int> maps = own_maps(state, weights);
   const int top = reduction_behind(state, maps, StoreOp::max);
-  if (top < 0 || !is_single_load(at(state, top).store.value)) return false;
+  if (top < 0 || !is_single_load(state.stage(top).store.value)) return false;
   const std::vector<int> scores = producers(state, top);
   if (scores.size() != 1) return false;
   for (const int user : users(state, scores[0])) {
@@ -87,25 +87,25 @@ bool find_scores(const State& state, int weights, Attention& found) {
   }
   const bool plain = reduces(state, scores[0], StoreOp::add);
   const int product = plain ? scores[0] : reduction_behind(state, own_maps(state, scores[0]), StoreOp::add);
-  if (product < 0 || loads_of(state, at(state, product)).size() != 2) return false;
-  found.top = at(state, top).block;
-  found.scores = at(state, scores[0]).block;
-  found.product = at(state, product).block;
+  if (product < 0 || loads_of(state, state.stage(product)).size() != 2) return false;
+  found.top = state.stage(top).block;
+  found.scores = state.stage(scores[0]).block;
+  found.product = state.stage(product).block;
   return true;
 }
 
 std::optional<Attention> find_attention(const State& state) {
   for (int id = 0; id < std::ssize(state.stages); id++) {
-    if (!reduces(state, id, StoreOp::add) || loads_of(state, at(state, id)).size() != 2) continue;
+    if (!reduces(state, id, StoreOp::add) || loads_of(state, state.stage(id)).size() != 2) continue;
     for (const int weights : producers(state, id)) {
       const std::vector<int> both = users(state, weights);
-      if (is_reduction(at(state, weights)) || both.size() != 2) continue;
+      if (is_reduction(state.stage(weights)) || both.size() != 2) continue;
       const int total = both[0] == id ? both[1] : both[0];
-      if (!reduces(state, total, StoreOp::add) || !is_single_load(at(state, total).store.value)) continue;
+      if (!reduces(state, total, StoreOp::add) || !is_single_load(state.stage(total).store.value)) continue;
       Attention found;
-      found.weighted = at(state, id).block;
-      found.weights = at(state, weights).block;
-      found.total = at(state, total).block;
+      found.weighted = state.stage(id).block;
+      found.weights = state.stage(weights).block;
+      found.total = state.stage(total).block;
       if (find_scores(state, weights, found)) return found;
     }
   }
@@ -119,9 +119,9 @@ std::optional<Step> copy_for_columns(const Builder& b, const Stage& stage, const
     if (load.constant_value() || along(b.state, stage, load.access, axes.column) == Along::absent) continue;
     std::vector<i64> order, reduced, columns;
     for (size_t d = 0; d < load.access.index.size(); d++) {
-      const std::optional<Lin>& lin = load.access.index[d];
-      if (!lin || lin->terms.size() > 1) return std::nullopt;
-      const int axis = lin->terms.empty() ? -1 : find_axis(stage, lin->terms[0].first);
+      const std::optional<Affine>& affine = load.access.index[d];
+      if (!affine || affine->terms.size() > 1) return std::nullopt;
+      const int axis = affine->terms.empty() ? -1 : find_axis(stage, affine->terms[0].first);
       (axis < 0                         ? order
        : axis == axes.column            ? columns
        : axis_of(stage, axis).reduction ? reduced
@@ -130,7 +130,7 @@ std::optional<Step> copy_for_columns(const Builder& b, const Stage& stage, const
     }
     order.insert(order.end(), reduced.begin(), reduced.end());
     order.insert(order.end(), columns.begin(), columns.end());
-    const std::string& source = b.state.buffers[static_cast<size_t>(load.access.buffer)].name;
+    const std::string& source = b.state.buffer(load.access.buffer).name;
     Step step = step_of(StepKind::cache_read, stage.block, {source}, std::move(order));
     if (columns.size() == 1 && legal(b.state, step)) return step;
   }
@@ -172,7 +172,7 @@ void choose_copy_of_columns(Builder& b, const Attention& a, const Step& copy) {
   i64 heads = 1;
   for (const std::string& loop : a.heads) {
     const Stage& host = b.stage(a.host);
-    heads *= axis_of(host, host.loops[static_cast<size_t>(find_loop(host, loop))].axis).extent;
+    heads *= axis_of(host, host.loops[at(find_loop(host, loop))].axis).extent;
   }
   if (!a.heads.empty())
     add(2, {step_of(StepKind::compute_at, block, {a.host, a.heads.back()})},
@@ -186,12 +186,12 @@ bool schedule_products(Builder& b, Attention& a) {
   if (host.block.empty() || axes.column < 0 || axes.row < 0 || axes.outer_row >= 0 || axes.gathers) return false;
   a.host = host.block;
   for (const LoopSpec& loop : b.stage(a.host).loops) {
-    const auto is_loop_of = [&](int axis) { return host.loop_of[static_cast<size_t>(axis)] == loop.name; };
+    const auto is_loop_of = [&](int axis) { return host.loop_of[at(axis)] == loop.name; };
     if (!is_loop_of(axes.row) && !is_loop_of(axes.column)) a.heads.push_back(loop.name);
   }
   choose_copy_of_rows(b, a);
   if (!rule_tile(b, a.weighted)) return false;
-  a.rows = host.loop_of[static_cast<size_t>(axes.row)] + ".0.0";
+  a.rows = host.loop_of[at(axes.row)] + ".0.0";
   if (find_loop(b.stage(a.host), a.rows) < 0) return false;
 
   const Stage product = b.stage(a.product);

@@ -30,7 +30,13 @@ static void run_all(State& state, const std::vector<Step>& steps) {
 const Stage& Builder::stage(const std::string& block) const {
   const int id = find_stage(state, block);
   MCC_CHECK(id >= 0);
-  return state.stages[static_cast<size_t>(id)];
+  return state.stage(id);
+}
+
+void Choice::add(i64 option, std::vector<Step> steps, bool good) {
+  if (good) best = static_cast<int>(options.size());
+  options.push_back(option);
+  alternatives.push_back(std::move(steps));
 }
 
 void Builder::fixed(std::vector<Step> steps) {
@@ -42,11 +48,15 @@ void Builder::choice(const std::string& name, std::vector<i64> options, std::vec
                      int best, bool rule_knows) {
   MCC_CHECK(options.size() == alternatives.size() && best >= 0 && best < static_cast<int>(options.size()));
   if (options.size() == 1) return fixed(std::move(alternatives[0]));
-  run_all(state, alternatives[static_cast<size_t>(best)]);
+  run_all(state, alternatives[at(best)]);
   sketch.steps.push_back({static_cast<int>(sketch.knobs.size()), std::move(alternatives)});
   sketch.knobs.push_back({name, std::move(options)});
   preferred.push_back(best);
   settled.push_back(rule_knows);
+}
+
+void Builder::choice(const std::string& name, Choice knob, bool rule_knows) {
+  choice(name, std::move(knob.options), std::move(knob.alternatives), knob.best, rule_knows);
 }
 
 bool worth_threads(double seconds, const Target& target) {

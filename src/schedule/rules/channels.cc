@@ -18,7 +18,7 @@ constexpr i64 kMostRows = 16;   // in a block: by then what two blocks both pad 
 bool moves_alone(const Stage& stage, const Load& load, int axis) {
   const int var = axis_of(stage, axis).var;
   return std::any_of(load.access.index.begin(), load.access.index.end(),
-                     [&](const std::optional<Lin>& lin) { return lin && *lin == lin_var(var); });
+                     [&](const std::optional<Affine>& affine) { return affine && *affine == loop::affine_var(var); });
 }
 
 // Inputs between those of neighbouring rows: the stride of the convolution.
@@ -37,7 +37,7 @@ std::vector<std::string> own_producers(const Builder& b, const std::string& bloc
   const int id = find_stage(b.state, block);
   std::vector<std::string> found;
   for (int i = 0; i < id; i++) {
-    const Stage& producer = b.state.stages[static_cast<size_t>(i)];
+    const Stage& producer = b.state.stage(i);
     if (producer.opaque || producer.place != Stage::Place::root || is_reduction(producer) ||
         b.done.count(producer.block))
       continue;
@@ -84,7 +84,7 @@ int channel_rows(const Builder& b, const std::string& producer, i64 columns, i64
     if (sizes[i] <= kMostRows) most = static_cast<int>(i);
     if (sizes[i] <= kMostRows && (sizes[i] + 2) * row_bytes <= b.target.l1_bytes) fits = static_cast<int>(i);
   }
-  return sizes[static_cast<size_t>(fits)] >= kFewestRows ? fits : most;
+  return sizes[at(fits)] >= kFewestRows ? fits : most;
 }
 
 }  // namespace mcc::schedule

@@ -12,8 +12,8 @@ std::vector<i64> order_with_last(const Access& access, int var) {
   std::vector<i64> order;
   i64 last = -1;
   for (size_t d = 0; d < access.index.size(); d++) {
-    const std::optional<Lin>& lin = access.index[d];
-    if (lin && *lin == lin_var(var)) {
+    const std::optional<Affine>& affine = access.index[d];
+    if (affine && *affine == loop::affine_var(var)) {
       last = static_cast<i64>(d);
     } else {
       order.push_back(static_cast<i64>(d));
@@ -32,7 +32,7 @@ bool copy_strided(Builder& b, const std::string& block) {
   bool copied = false;
   for (const Load& load : loads_of(b.state, stage)) {
     if (along(b.state, stage, load.access, axes.column) != Along::strided || load.constant_value()) continue;
-    const loop::Buffer& source = b.state.buffers[static_cast<size_t>(load.access.buffer)];
+    const loop::Buffer& source = b.state.buffer(load.access.buffer);
     if (points(stage) < kUses * elements(source.shape)) continue;
     const std::vector<i64> order = order_with_last(load.access, axis_of(stage, axes.column).var);
     if (order.empty()) continue;

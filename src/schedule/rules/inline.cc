@@ -36,14 +36,14 @@ bool worth_inlining(const State& state, const Stage& producer, const Stage& cons
 }
 
 bool should_inline(const State& state, int id) {
-  const Stage& producer = state.stages[static_cast<size_t>(id)];
+  const Stage& producer = state.stage(id);
   if (producer.opaque || producer.place != Stage::Place::root || producer.store.op != loop::StoreOp::assign)
     return false;
   const std::vector<int> users = readers(state, producer.store.buffer);
   if (users.empty()) return false;
   double total = 0;
   for (int user : users) {
-    const Stage& consumer = state.stages[static_cast<size_t>(user)];
+    const Stage& consumer = state.stage(user);
     if (consumer.opaque || !worth_inlining(state, producer, consumer)) return false;
     total += static_cast<double>(points(consumer));
   }

@@ -3,6 +3,8 @@
 //
 // When an operand is contiguous along another axis (a transposition), as many steps of that axis as there are lanes are
 // unrolled around the vector: code generation turns such a square in registers, instead of reading lane by lane.
+#include <algorithm>
+
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
@@ -29,6 +31,20 @@ int crossing_axis(const State& state, const Stage& stage, int vector) {
   return -1;
 }
 
+// How many of the outermost loops run in parallel: as many as pay for work of `seconds`.
+void choose_parallel(Builder& b, const std::string& block, const std::vector<std::string>& loops,
+                     const std::vector<i64>& counts, double seconds) {
+  constexpr size_t kDeepest = 3;
+  const int wanted = parallel_depth(counts, seconds, b.target);
+  Choice choice;
+  for (size_t depth = 0; depth <= std::min(counts.size(), kDeepest); depth++) {
+    std::vector<Step> marks;
+    for (size_t i = 0; i < depth; i++) marks.push_back(mark_step(block, loops[i], "parallel"));
+    choice.add(static_cast<i64>(depth), std::move(marks), static_cast<int>(depth) <= wanted);
+  }
+  b.choice(block + " parallel", std::move(choice));
+}
+
 }  // namespace
 
 void rule_map(Builder& b, const std::string& block, bool parallel) {
@@ -39,16 +55,14 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   const i64 extent = axis_of(stage, axis).extent;
   const std::string v = axis_of(stage, axis).name;
   const int crossing = crossing_axis(b.state, stage, axis);
-  std::vector<i64> options;
-  std::vector<std::vector<Step>> alternatives;
-  int best = 0;
+  Choice choice;
   for (i64 vectors = 1; vectors <= 8 && (vectors == 1 || vectors * lanes <= extent); vectors *= 2) {
-    if (vectors <= (crossing < 0 ? 4 : 1) && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160)
-      best = static_cast<int>(options.size());
-    options.push_back(vectors);
-    alternatives.push_back({split_step(block, v, {vectors, lanes})});
+    const bool good =
+        vectors <= (crossing < 0 ? 4 : 1) && value_cost(stage.store.value) * static_cast<double>(vectors) <= 160;
+    choice.add(vectors, {split_step(block, v, {vectors, lanes})}, good);
   }
-  b.choice(block + " vectors", options, alternatives, best);
+  const i64 vectors = choice.options[at(choice.best)];
+  b.choice(block + " vectors", std::move(choice));
   std::vector<Step> order{step_of(StepKind::reorder, block)};
   std::vector<i64> counts;
   for (const LoopSpec& loop : stage.loops) {
@@ -65,22 +79,12 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   } else {
     order[0].loops.insert(order[0].loops.end(), {v + ".0", v + ".1", v + ".2"});
   }
-  counts.push_back(ceil_div(extent, options[static_cast<size_t>(best)] * lanes));
+  counts.push_back(ceil_div(extent, vectors * lanes));
   order.push_back(mark_step(block, v + ".1", "unroll"));
   order.push_back(mark_step(block, v + ".2", "vectorize"));
   const std::vector<std::string> loops = order[0].loops;
   b.fixed(std::move(order));
-  if (!parallel || b.target.cores <= 1) return;
-  std::vector<i64> depths;
-  std::vector<std::vector<Step>> marks;
-  for (size_t d = 0; d <= counts.size() && d <= 3; d++) {
-    depths.push_back(static_cast<i64>(d));
-    marks.push_back({});
-    for (size_t i = 0; i < d; i++) marks.back().push_back(mark_step(block, loops[i], "parallel"));
-  }
-  const int depth =
-      std::min(parallel_depth(counts, stage_seconds(stage, b.target), b.target), static_cast<int>(depths.size()) - 1);
-  b.choice(block + " parallel", depths, marks, depth);
+  if (parallel && b.target.cores > 1) choose_parallel(b, block, loops, counts, stage_seconds(stage, b.target));
 }
 
 }  // namespace mcc::schedule

@@ -8,7 +8,7 @@ void rule_opaque(Builder& b, const std::string& block) {
   const Stage& stage = b.stage(block);
   const loop::Loop* outer = std::get_if<loop::Loop>(&stage.opaque->node);
   if (!outer || stage.region >= 0) return;
-  const Step step = mark_step(block, b.state.vars[static_cast<size_t>(outer->var)], "parallel");
+  const Step step = mark_step(block, b.state.vars[at(outer->var)], "parallel");
   if (!legal(b.state, step)) return;
   i64 iterations = 1;
   for (const loop::Loop* loop = outer; loop;) {

@@ -46,7 +46,7 @@ Panel find_panel(const Builder& b, const Stage& stage, const TileAxes& axes) {
     const int axis = sole_reduction_axis(b, stage, load);
     if (axis < 0) continue;
     const i64 stride = element_stride(b.state, stage, load.access, axis) * element_bytes(b.state, stage);
-    const loop::Buffer& source = b.state.buffers[static_cast<size_t>(load.access.buffer)];
+    const loop::Buffer& source = b.state.buffer(load.access.buffer);
     std::vector<i64> order(source.shape.size());
     std::iota(order.begin(), order.end(), 0);
     const Step copy = step_of(StepKind::cache_read, stage.block, {source.name}, order);

@@ -32,7 +32,7 @@ std::vector<i64> numbers_of_parts(i64 extent, i64 reduction) {
 // it, though parts were no faster than rows for each thread (7x7x2048 -> 64, 1x1).
 bool waits_for_memory(const Builder& b, const Stage& stage) {
   for (const Load& load : loads_of(b.state, stage)) {
-    const Shape& shape = b.state.buffers[static_cast<size_t>(load.access.buffer)].shape;
+    const Shape& shape = b.state.buffer(load.access.buffer).shape;
     if (!load.constant_value() || elements(shape) * element_bytes(b.state, stage) < kColdBytes) continue;
     if (outputs(stage) * reduction_points(stage) >= kFewRows * elements(shape)) return true;
   }
@@ -57,7 +57,7 @@ std::string cut_reduction(Builder& b, const std::string& block) {
   int best = 0;
   for (size_t i = 0; i < numbers.size(); i++) {
     alternatives.push_back({step_of(StepKind::parts, block, {axis_of(stage, longest).name}, {numbers[i]})});
-    if (numbers[static_cast<size_t>(best)] < wanted) best = static_cast<int>(i);
+    if (numbers[at(best)] < wanted) best = static_cast<int>(i);
   }
   if (!legal(b.state, alternatives[0][0])) return block;
   b.only_searched = b.only_searched || waits_for_memory(b, stage);

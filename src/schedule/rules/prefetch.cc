@@ -20,8 +20,9 @@ i64 readers_of_element(const Stage& stage, const Load& load) {
   i64 count = 1;
   for (const int axis : spatial_axes(stage)) {
     const Axis& a = axis_of(stage, axis);
-    const bool moves = std::any_of(load.access.index.begin(), load.access.index.end(), [&](const auto& lin) {
-      return !lin || std::any_of(lin->terms.begin(), lin->terms.end(), [&](const auto& t) { return t.first == a.var; });
+    const bool moves = std::any_of(load.access.index.begin(), load.access.index.end(), [&](const auto& affine) {
+      return !affine ||
+             std::any_of(affine->terms.begin(), affine->terms.end(), [&](const auto& t) { return t.first == a.var; });
     });
     if (!moves) count *= a.extent;
   }
@@ -33,7 +34,7 @@ i64 readers_of_element(const Stage& stage, const Load& load) {
 void choose_prefetch(Builder& b, const std::string& block, i64 tile_rows, i64 panel_elements) {
   const Stage stage = b.stage(block);
   for (const Load& load : loads_of(b.state, stage)) {
-    const loop::Buffer& buffer = b.state.buffers[static_cast<size_t>(load.access.buffer)];
+    const loop::Buffer& buffer = b.state.buffer(load.access.buffer);
     const i64 element = size_of(buffer.dtype);
     if (!load.constant_value() || !has_layout(buffer) || elements(buffer.shape) * element < kColdBytes) continue;
     const auto step = [&](std::vector<i64> bytes) {

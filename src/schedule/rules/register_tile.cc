@@ -34,8 +34,8 @@ double tile_cycles(const TileProblem& p, const Target& target, double rows, doub
 double total_cycles(const TileProblem& p, const Target& target, i64 lanes, const RegisterTile& tile) {
   double sum = 0;
   const Parts y = parts(p.rows2, tile.rows2), x = parts(p.rows, tile.rows), n = parts(p.columns, tile.vectors * lanes);
-  const double ragged =
-      n.rest % lanes != 0 && !target.masked_memory ? 0.5 : 0;  // partial vectors cost extra instructions
+  // Partial vectors cost extra instructions.
+  const double ragged = n.rest % lanes != 0 && !target.masked_memory ? 0.5 : 0;
   const auto over_columns = [&](double rows, double times) {
     sum += times * static_cast<double>(n.full) * tile_cycles(p, target, rows, static_cast<double>(tile.vectors));
     if (n.rest > 0) sum += times * tile_cycles(p, target, rows, static_cast<double>(ceil_div(n.rest, lanes)) + ragged);

@@ -31,7 +31,7 @@ using Chain = std::vector<Member>;  // in program order; the last one is the hos
 // The axes of `reader` that follow the rows of `source`; false when it reads across rows, or differs from `rows` found
 // before.
 bool rows_agree(const State& state, int reader, const Member& source, std::vector<int>& rows) {
-  const Stage &from = state.stages[static_cast<size_t>(source.stage)], &to = state.stages[static_cast<size_t>(reader)];
+  const Stage &from = state.stage(source.stage), &to = state.stage(reader);
   const std::vector<int> axes = reader_axes(state, reader, from.store.buffer);
   const std::vector<StoreDim> dims = store_dims(from);
   std::vector<int> found;
@@ -50,11 +50,11 @@ bool rows_agree(const State& state, int reader, const Member& source, std::vecto
 // Whether `id` joins the chain: it reads its members row by row, and if it reduces, then to one value for each of the
 // same rows.
 bool joins(const Builder& b, const Chain& chain, int id, std::vector<int>& rows) {
-  const Stage& stage = b.state.stages[static_cast<size_t>(id)];
+  const Stage& stage = b.state.stage(id);
   if (stage.opaque || stage.place != Stage::Place::root || b.done.count(stage.block)) return false;
   bool reads_chain = false;
   for (const Member& member : chain) {
-    if (!reads(stage, b.state.stages[static_cast<size_t>(member.stage)].store.buffer)) continue;
+    if (!reads(stage, b.state.stage(member.stage).store.buffer)) continue;
     reads_chain = true;
     if (!rows_agree(b.state, id, member, rows)) return false;
   }
@@ -65,8 +65,8 @@ bool joins(const Builder& b, const Chain& chain, int id, std::vector<int>& rows)
 // Everything before the last member is read by members only, so it can be computed inside the last one.
 bool closed(const Builder& b, const Chain& chain) {
   for (size_t m = 0; m + 1 < chain.size(); m++) {
-    const Stage& member = b.state.stages[static_cast<size_t>(chain[m].stage)];
-    if (b.state.buffers[static_cast<size_t>(member.store.buffer)].scope != loop::Scope::temp) return false;
+    const Stage& member = b.state.stage(chain[m].stage);
+    if (b.state.buffer(member.store.buffer).scope != loop::Scope::temp) return false;
     for (int user : readers(b.state, member.store.buffer)) {
       if (std::none_of(chain.begin(), chain.end(), [&](const Member& other) { return other.stage == user; }))
         return false;
@@ -77,7 +77,7 @@ bool closed(const Builder& b, const Chain& chain) {
 }
 
 Chain find_chain(const Builder& b, int first) {
-  Chain members{{first, spatial_axes(b.state.stages[static_cast<size_t>(first)])}};
+  Chain members{{first, spatial_axes(b.state.stage(first))}};
   Chain best = members;
   for (size_t i = static_cast<size_t>(first) + 1; i < b.state.stages.size(); i++) {
     std::vector<int> rows;
@@ -157,8 +157,8 @@ bool rule_row(Builder& b, const std::string& block) {
   std::vector<std::string> members;
   double seconds = 0;
   for (const Member& member : chain) {
-    members.push_back(b.state.stages[static_cast<size_t>(member.stage)].block);
-    seconds += stage_seconds(b.state.stages[static_cast<size_t>(member.stage)], b.target);
+    members.push_back(b.state.stage(member.stage).block);
+    seconds += stage_seconds(b.state.stage(member.stage), b.target);
   }
   const std::string host_block = members.back();
   const Stage host = b.stage(host_block);
@@ -170,8 +170,9 @@ bool rule_row(Builder& b, const std::string& block) {
     counts.push_back(axis_of(host, axis).extent);
   }
   const bool reduces = is_reduction(host);
+  // Before anything is computed inside it.
   if (reduces)
-    lanes_of_reduction(b, host_block);  // before anything is computed inside it
+    lanes_of_reduction(b, host_block);
   else
     order_host(b, host, chain.back().rows);
   for (const std::string& member : members) {

@@ -12,8 +12,8 @@ constexpr i64 kFarApartBytes = 4096;
 constexpr i64 kFewestColumns = 16;  // that share the copy of an element
 
 bool through_windows(const Access& access) {
-  for (const std::optional<Lin>& lin : access.index) {
-    if (lin && lin->terms.size() > 1) return true;
+  for (const std::optional<Affine>& affine : access.index) {
+    if (affine && affine->terms.size() > 1) return true;
   }
   return false;
 }
@@ -36,7 +36,7 @@ RowPanel find_row_panel(const Builder& b, const Stage& stage, const TileAxes& ax
     const i64 stride = element_stride(b.state, stage, load.access, axes.row) * element_bytes(b.state, stage);
     if (!through_windows(load.access) && stride < kFarApartBytes) continue;
     RowPanel panel;
-    panel.buffer = b.state.buffers[static_cast<size_t>(load.access.buffer)].name;
+    panel.buffer = b.state.buffer(load.access.buffer).name;
     panel.row = axis_of(stage, axes.row).name;
     for (const int axis : moved_by(b, stage, load, spatial_axes(stage))) {
       if (axis != axes.row) panel.outer.push_back(axis_of(stage, axis).name);

@@ -7,10 +7,31 @@
 #include <vector>
 
 #include "schedule/rules/analysis.h"
-#include "schedule/space.h"
+#include "schedule/sketches.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
+
+// The algorithms that a sketch may use.
+struct Variant {
+  const char* name = "";
+  bool pack = true;               // constants may be packed
+  bool reduction_blocks = false;  // long reductions are made in blocks
+  bool separable = false;         // depthwise convolutions are made in row blocks of the product that reads them
+  bool parts = false;             // long reductions to few outputs are made in parts
+  bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
+  i64 winograd = 0;               // outputs along an edge of Winograd's tiles; 0: direct convolutions
+  Role role = Role::usual;
+};
+
+// A knob in the making.
+struct Choice {
+  std::vector<i64> options;
+  std::vector<std::vector<Step>> alternatives;
+  int best = 0;  // the last good one
+
+  void add(i64 option, std::vector<Step> steps, bool good = false);
+};
 
 struct Builder {
   Sketch sketch;
@@ -18,15 +39,10 @@ struct Builder {
   std::vector<bool> settled;   // for each knob: the rule knows better than the analytic model
   State state;
   Target target;
-  bool pack = true;               // constants may be packed
-  bool reduction_blocks = false;  // long reductions are made in blocks
-  bool separable = false;         // depthwise convolutions are made in row blocks of the product that reads them,
-  bool separated = false;         // and one was
-  bool parts = false;             // long reductions to few outputs are made in parts
-  bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
-  bool only_searched = false;     // a rule leaves it to the search whether its sketch is any good
-  i64 winograd = 0;               // outputs along an edge of Winograd's tiles; 0: direct convolutions
-  std::set<std::string> done;     // blocks that have their schedule
+  Variant variant;
+  bool separated = false;      // a depthwise convolution is made in row blocks
+  bool only_searched = false;  // a rule leaves it to the search whether its sketch is any good
+  std::set<std::string> done;  // blocks that have their schedule
 
   const Stage& stage(const std::string& block) const;
   // Adds steps that every candidate has. MCC_CHECKs that they are legal.
@@ -34,6 +50,7 @@ struct Builder {
   // Adds a knob, and the steps it decides.
   void choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
               int preferred, bool settled = false);
+  void choice(const std::string& name, Choice choice, bool settled = false);
 };
 
 // Whether the step is legal on the state as it stands.
@@ -61,7 +78,7 @@ struct FedRows {
   i64 pixels = 1;
 };
 FedRows fed_rows(const Builder& b, const std::string& feeder, const std::string& product);
-// --- winograd.cc: a 3x3 convolution in tiles of b.winograd outputs. False: not of that kind.
+// --- winograd.cc: a 3x3 convolution in tiles of Variant::winograd outputs. False: not of that kind.
 bool rule_winograd(Builder& b, const std::string& block);
 // A strided operand that is used many times is copied first, the column axis innermost. Whether one was.
 bool copy_strided(Builder& b, const std::string& block);

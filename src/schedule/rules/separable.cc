@@ -20,7 +20,7 @@ constexpr double kEven = 1.05;  // what the busiest thread may have, relative to
 
 // The only stage that reads what `id` makes; -1 if there is none, or several.
 int only_reader(const Builder& b, int id) {
-  const std::vector<int> users = readers(b.state, b.state.stages[static_cast<size_t>(id)].store.buffer);
+  const std::vector<int> users = readers(b.state, b.state.stage(id).store.buffer);
   return users.size() == 1 ? users[0] : -1;
 }
 
@@ -39,18 +39,18 @@ bool by_channel(const Builder& b, const Stage& stage) {
 std::string product_of(const Builder& b, const std::string& block) {
   if (!by_channel(b, b.stage(block))) return "";
   const int last = only_reader(b, find_stage(b.state, block));
-  if (last < 0 || is_reduction(b.state.stages[static_cast<size_t>(last)])) return "";
+  if (last < 0 || is_reduction(b.state.stage(last))) return "";
   const int reader = only_reader(b, last);
   if (reader < 0) return "";
-  const Stage& product = b.state.stages[static_cast<size_t>(reader)];
+  const Stage& product = b.state.stage(reader);
   const std::vector<int> reduced = reduction_axes(product);
   if (product.opaque || product.place != Stage::Place::root || b.done.count(product.block) || reduced.size() != 1)
     return "";
-  const int pixels = b.state.stages[static_cast<size_t>(last)].store.buffer;
+  const int pixels = b.state.stage(last).store.buffer;
   const TileAxes axes = tile_axes(b, product);
   const std::vector<int> dims = reader_axes(b.state, reader, pixels);
   if (dims.size() < 2 || dims.back() != reduced[0] || axes.row < 0 || axes.gathers) return "";
-  const bool pixels_flat = dims.size() == 2 || writes_tiles(b.state.stages[static_cast<size_t>(last)]);
+  const bool pixels_flat = dims.size() == 2 || writes_tiles(b.state.stage(last));
   return pixels_flat && dims[dims.size() - 2] == axes.row ? product.block : "";
 }
 
@@ -91,7 +91,7 @@ FedRows fed_rows(const Builder& b, const std::string& feeder, const std::string&
     any = static_cast<int>(i);
     if (count % size == 0) whole = any;
   }
-  rows.preferred = 2 * rows.sizes[static_cast<size_t>(whole)] >= rows.sizes[static_cast<size_t>(any)] ? whole : any;
+  rows.preferred = 2 * rows.sizes[at(whole)] >= rows.sizes[at(any)] ? whole : any;
   return rows;
 }
 
@@ -102,11 +102,10 @@ bool rule_separable(Builder& b, const std::string& block) {
   tried.target.cores = 1;
   if (!rule_tile(tried, block)) return false;
   tried.target.cores = b.target.cores;
-  const std::string feeder = tried.state.stages[static_cast<size_t>(tried.stage(block).at_stage)].block;
+  const std::string feeder = tried.state.stage(tried.stage(block).at_stage).block;
   const FedRows rows = fed_rows(b, feeder, product);
   const i64 count = axis_of(b.stage(product), tile_axes(b, b.stage(product)).row).extent / rows.pixels;
-  if (!comes_out_even(count, rows.sizes[static_cast<size_t>(rows.preferred)], threads_for(b, b.stage(product))))
-    return false;
+  if (!comes_out_even(count, rows.sizes[at(rows.preferred)], threads_for(b, b.stage(product)))) return false;
   if (!rule_tile(tried, product, feeder)) return false;
   tried.separated = true;
   b = std::move(tried);

@@ -10,12 +10,12 @@ namespace mcc::schedule {
 namespace {
 
 // The index of a dimension that is reduced in parts: part * length + k. The axis of k; else -1.
-int reduced_in_parts(const Stage& stage, const Lin& lin) {
-  if (lin.terms.size() != 2 || lin.c != 0) return -1;
+int reduced_in_parts(const Stage& stage, const Affine& affine) {
+  if (affine.terms.size() != 2 || affine.constant != 0) return -1;
   for (size_t i = 0; i < 2; i++) {
-    const int axis = find_axis(stage, lin.terms[i].first), part = find_axis(stage, lin.terms[1 - i].first);
+    const int axis = find_axis(stage, affine.terms[i].first), part = find_axis(stage, affine.terms[1 - i].first);
     if (axis < 0 || part < 0 || !axis_of(stage, axis).reduction || axis_of(stage, part).reduction) continue;
-    if (lin.terms[i].second == 1 && lin.terms[1 - i].second == axis_of(stage, axis).extent) return axis;
+    if (affine.terms[i].second == 1 && affine.terms[1 - i].second == axis_of(stage, axis).extent) return axis;
   }
   return -1;
 }
@@ -23,21 +23,20 @@ int reduced_in_parts(const Stage& stage, const Lin& lin) {
 // A constant can be packed for an axis when the axis moves one dimension of it, by itself and by ones. Rows of a tile
 // may also be parts of a reduction: those are not packed side by side.
 bool packable_along(const State& state, const Stage& stage, const Load& load, int axis, bool row = false) {
-  if (load.scope != loop::Scope::constant || has_layout(state.buffers[static_cast<size_t>(load.access.buffer)]))
-    return false;
+  if (load.scope != loop::Scope::constant || has_layout(state.buffer(load.access.buffer))) return false;
   if (readers(state, load.access.buffer).size() != 1) return false;
-  for (const std::optional<Lin>& lin : load.access.index) {
-    if (!lin) return false;
-    if (reduced_in_parts(stage, *lin) >= 0) {
-      const bool moves = std::any_of(lin->terms.begin(), lin->terms.end(),
+  for (const std::optional<Affine>& affine : load.access.index) {
+    if (!affine) return false;
+    if (reduced_in_parts(stage, *affine) >= 0) {
+      const bool moves = std::any_of(affine->terms.begin(), affine->terms.end(),
                                      [&](const auto& term) { return find_axis(stage, term.first) == axis; });
       if (!row && moves) return false;
       continue;
     }
-    if (lin->terms.size() > 1) return false;
-    if (lin->terms.empty()) continue;
-    const int moves = find_axis(stage, lin->terms[0].first);
-    if (moves < 0 || (moves == axis && (lin->terms[0].second != 1 || lin->c != 0))) return false;
+    if (affine->terms.size() > 1) return false;
+    if (affine->terms.empty()) continue;
+    const int moves = find_axis(stage, affine->terms[0].first);
+    if (moves < 0 || (moves == axis && (affine->terms[0].second != 1 || affine->constant != 0))) return false;
   }
   return true;
 }
@@ -51,7 +50,7 @@ double column_cost(const Builder& b, const Stage& stage, int axis, i64 lanes, bo
     if (how == Along::absent) {
       cost += 0.1 * per_vector;
     } else if (how == Along::contiguous ||
-               (b.pack && how == Along::strided && packable_along(b.state, stage, load, axis))) {
+               (b.variant.pack && how == Along::strided && packable_along(b.state, stage, load, axis))) {
       cost += per_vector;
     } else if (const i64 stride = short_stride(b.state, stage, load.access, axis); stride > 0) {
       cost += static_cast<double>(stride) * per_vector;
@@ -105,7 +104,7 @@ TileAxes tile_axes(const Builder& b, const Stage& stage) {
 std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxes& axes, i64 columns, i64 rows,
                              i64 outer_rows) {
   std::vector<Step> steps;
-  if (!b.pack) return steps;
+  if (!b.variant.pack) return steps;
   std::set<int> seen;
   for (const Load& load : loads_of(b.state, stage)) {
     if (!packable_along(b.state, stage, load, axes.column) || !seen.insert(load.access.buffer).second) continue;
@@ -113,9 +112,9 @@ std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxe
     std::vector<i64> blocks, outside, inside;  // axis:scale pairs, in the order of the packed dimensions
     std::vector<std::pair<int, i64>> reduced;  // (axis of the stage, dimension)
     for (size_t d = 0; d < load.access.index.size(); d++) {
-      const Lin& lin = *load.access.index[d];
-      const int in_parts = reduced_in_parts(stage, lin);
-      const int axis = in_parts >= 0 ? in_parts : lin.terms.empty() ? -1 : find_axis(stage, lin.terms[0].first);
+      const Affine& affine = *load.access.index[d];
+      const int in_parts = reduced_in_parts(stage, affine);
+      const int axis = in_parts >= 0 ? in_parts : affine.terms.empty() ? -1 : find_axis(stage, affine.terms[0].first);
       const i64 dim = static_cast<i64>(d);
       const i64 scale = axis < 0                 ? 0
                         : axis == axes.column    ? columns
@@ -137,7 +136,7 @@ std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxe
     dims.insert(dims.end(), blocks.begin(), blocks.end());
     for (const auto& [axis, dim] : reduced) dims.insert(dims.end(), {dim, 1});
     dims.insert(dims.end(), inside.begin(), inside.end());
-    const std::string& name = b.state.buffers[static_cast<size_t>(load.access.buffer)].name;
+    const std::string& name = b.state.buffer(load.access.buffer).name;
     steps.push_back(step_of(StepKind::pack, stage.block, {name}, std::move(dims)));
   }
   return steps;
@@ -145,10 +144,10 @@ std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxe
 
 Host find_host(const State& state, const std::string& block) {
   const int id = find_stage(state, block);
-  const Stage& stage = state.stages[static_cast<size_t>(id)];
+  const Stage& stage = state.stage(id);
   const std::vector<int> users = readers(state, stage.store.buffer);
   if (users.size() != 1 || writes_tiles(stage)) return {};
-  const Stage& user = state.stages[static_cast<size_t>(users[0])];
+  const Stage& user = state.stage(users[0]);
   if (user.opaque || is_reduction(user) || user.place != Stage::Place::root || user.store.op != loop::StoreOp::assign)
     return {};
   if (user.loops.size() != user.axes.size()) return {};
@@ -161,7 +160,7 @@ Host find_host(const State& state, const std::string& block) {
     if (axes[d] < 0 || dims[d].offset != 0 || axis_of(user, axes[d]).extent != axis_of(stage, dims[d].axis).extent)
       return {};
     if (!used.insert(axes[d]).second) return {};
-    host.loop_of[static_cast<size_t>(dims[d].axis)] = axis_of(user, axes[d]).name;
+    host.loop_of[at(dims[d].axis)] = axis_of(user, axes[d]).name;
   }
   if (used.size() != spatial_axes(user).size() || used.empty()) return {};
   if (!legal(state, step_of(StepKind::compute_at, block, {user.block, user.loops[0].name}))) return {};

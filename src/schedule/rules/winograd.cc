@@ -40,13 +40,13 @@ void choose_order(Builder& b, const Nest& nest, double seconds) {
     order.insert(o == 0 ? order.end() : order.begin(), nest.channels);
     std::vector<i64> counts;
     for (const std::string& name : order) {
-      const LoopSpec& loop = stage.loops[static_cast<size_t>(find_loop(stage, name))];
+      const LoopSpec& loop = stage.loops[at(find_loop(stage, name))];
       counts.push_back(ceil_div(axis_of(stage, loop.axis).extent, loop.chunk));
     }
     const int wanted = parallel_depth(counts, seconds, b.target);
     for (i64 depth = 0; depth <= (b.target.cores > 1 ? std::ssize(order) : 0); depth++) {
       std::vector<Step> steps = straight_line(nest.block, order, nest.straight);
-      for (i64 i = 0; i < depth; i++) steps.push_back(mark_step(nest.block, order[static_cast<size_t>(i)], "parallel"));
+      for (i64 i = 0; i < depth; i++) steps.push_back(mark_step(nest.block, order[at(i)], "parallel"));
       for (const std::string& inner : nest.inside)
         steps.push_back(step_of(StepKind::compute_at, inner, {nest.block, order.back()}));
       if (o == 0 && depth <= wanted) best = static_cast<int>(options.size());
@@ -80,7 +80,10 @@ void place_padding(Builder& b, const std::string& in, int input) {
       alternatives.push_back({mark_step(pad.block, b.stage(pad.block).loops[0].name, "parallel")});
     }
     const Step at = step_of(StepKind::compute_at, pad.block, {in, "ty"});
-    if (legal(b.state, at)) options.push_back(2), alternatives.push_back({at});
+    if (legal(b.state, at)) {
+      options.push_back(2);
+      alternatives.push_back({at});
+    }
     return b.choice(pad.block + " place", options, alternatives, best);
   }
 }
@@ -113,8 +116,8 @@ void schedule_output(Builder& b, const std::string& block, const std::string& ho
     if (loop.name != y && loop.name != x && loop.name != oc) outer.push_back(loop.name);
   }
   outer.insert(outer.end(), {y + ".0", x + ".0"});
-  b.fixed({split_step(host, y, {b.winograd}), split_step(host, x, {b.winograd}), split_step(host, oc, {lanes}),
-           split_step(block, "oc", {lanes}), split_step(rows, "oc", {lanes})});
+  b.fixed({split_step(host, y, {b.variant.winograd}), split_step(host, x, {b.variant.winograd}),
+           split_step(host, oc, {lanes}), split_step(block, "oc", {lanes}), split_step(rows, "oc", {lanes})});
   choose_order(b, {host, outer, oc + ".0", {y + ".1", x + ".1", oc + ".1"}, {block, rows}},
                stage_seconds(b.stage(block), b.target));
   std::vector<std::string> order = names_of(b.stage(block), 0, b.stage(block).axes.size() - 5);
@@ -137,14 +140,14 @@ bool rule_winograd(Builder& b, const std::string& block) {
     host = find_host(tried, block);
     if (host.block.empty()) return false;
   }
-  steps.push_back(step_of(StepKind::winograd, block, {}, {b.winograd}));
+  steps.push_back(step_of(StepKind::winograd, block, {}, {b.variant.winograd}));
   if (!run_step(tried, steps.back()).empty()) return false;
   b.fixed(std::move(steps));
   for (const char* part : {"", ".row_in", ".in", ".mul", ".row_out"}) b.done.insert(block + part);
   b.done.insert(host.block);
   const std::vector<StoreDim> dims = store_dims(conv);  // batch, y, x, channels
   const size_t batch = dims.size() - 3;
-  const auto loop = [&](size_t d) { return host.loop_of[static_cast<size_t>(dims[batch + d].axis)]; };
+  const auto loop = [&](size_t d) { return host.loop_of[at(dims[batch + d].axis)]; };
   const i64 lanes = b.target.lanes(element_bytes(b.state, conv));
   schedule_input(b, block, batch, lanes);
   schedule_output(b, block, host.block, {loop(0), loop(1), loop(2)}, lanes);

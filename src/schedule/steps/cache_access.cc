@@ -8,7 +8,7 @@
 #include <map>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -32,17 +32,17 @@ const loop::Expr* sole_read(const loop::Expr& value, int buffer, Reason& why) {
 // The axes of the stage that the index uses; a reason where it is not affine over them, or is outside of the
 // buffer for some of their values (those for which a condition does not hold).
 std::vector<int> axes_used(const State& state, const Stage& stage, const loop::Expr& load, Reason& why) {
-  const Shape& shape = state.buffers[static_cast<size_t>(load.i)].shape;
+  const Shape& shape = state.buffer(load.i).shape;
   std::vector<int> used;
   for (size_t d = 0; d < load.args.size() && why.empty(); d++) {
-    const std::optional<Lin> lin = to_lin(load.args[d]);
-    if (!lin) {
+    const std::optional<Affine> affine = loop::as_affine(load.args[d]);
+    if (!affine) {
       why = "its index is not affine";
       break;
     }
-    const Span span = span_over(state, stage, *lin);
+    const loop::Range span = span_over(state, stage, *affine);
     if (span.min < 0 || span.max >= shape[d]) why = "some values of the axes lie outside it";
-    for (const auto& term : lin->terms) {
+    for (const auto& term : affine->terms) {
       const int axis = find_axis(stage, term.first);
       if (axis >= 0) used.push_back(axis);
     }
@@ -58,8 +58,8 @@ Reason step_cache_access(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "cache_access"); !why.empty()) return why;
   const int id = find_stage(state, step.block), source = find_buffer(state, step.loops.at(0));
   if (source < 0) return fmt::format("cache_access: there is no buffer {}", step.loops[0]);
-  const loop::Buffer from = state.buffers[static_cast<size_t>(source)];
-  Stage& stage = state.stages[static_cast<size_t>(id)];
+  const loop::Buffer from = state.buffer(source);
+  Stage& stage = state.stage(id);
   if (writes(stage, source)) return fmt::format("cache_access: {} writes {}", step.block, from.name);
   if (!from.pack.dims.empty()) return fmt::format("cache_access: {} is packed", from.name);
   if (reads_part_of_parameter(state, stage, source))
@@ -76,15 +76,15 @@ Reason step_cache_access(State& state, const Step& step) {
   copy.region = stage.region;
   Shape shape;
   std::map<int, loop::Expr> rename;
-  std::vector<loop::Expr> at, to;
+  std::vector<loop::Expr> own, to;
   i64 size = 1;
   for (size_t w = 1; w < step.loops.size(); w++) {
-    const auto axis = std::find_if(used.begin(), used.end(),
-                                   [&](int a) { return stage.axes[static_cast<size_t>(a)].name == step.loops[w]; });
+    const auto axis =
+        std::find_if(used.begin(), used.end(), [&](int a) { return stage.axes[at(a)].name == step.loops[w]; });
     if (axis == used.end()) return fmt::format("cache_access: {} is not read along {}", from.name, step.loops[w]);
-    const Axis& moved = stage.axes[static_cast<size_t>(*axis)];
+    const Axis& moved = stage.axes[at(*axis)];
     to.push_back(loop::var(add_axis(state, copy, moved.name, moved.extent)));
-    at.push_back(loop::var(moved.var));
+    own.push_back(loop::var(moved.var));
     rename[moved.var] = to.back();
     shape.push_back(moved.extent);
     size *= std::max<i64>(1, moved.extent);
@@ -92,11 +92,10 @@ Reason step_cache_access(State& state, const Step& step) {
     used.erase(axis);
   }
   if (!used.empty())
-    return fmt::format("cache_access: {} is also read along {}", from.name,
-                       stage.axes[static_cast<size_t>(used[0])].name);
+    return fmt::format("cache_access: {} is also read along {}", from.name, stage.axes[at(used[0])].name);
   const int target = new_buffer(state, from.name + ".panel", from.dtype, std::move(shape));
   copy.store = {target, std::move(to), loop::substitute(*read, rename), loop::StoreOp::assign, copy.block};
-  const loop::Expr instead = loop::load(state.buffers.back(), target, std::move(at));
+  const loop::Expr instead = loop::load(state.buffers.back(), target, std::move(own));
   stage.store.value =
       loop::map_loads(stage.store.value, [&](const loop::Expr& load) { return load.i == source ? instead : load; });
   insert_stage(state, id, std::move(copy));

@@ -9,13 +9,13 @@ Reason step_compute_at(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "compute_at"); !why.empty()) return why;
   if (Reason why = schedulable(state, step.loops.at(0), "compute_at"); !why.empty()) return why;
   const int id = find_stage(state, step.block), host_id = find_stage(state, step.loops[0]);
-  Stage& stage = state.stages[static_cast<size_t>(id)];
-  const Stage& host = state.stages[static_cast<size_t>(host_id)];
+  Stage& stage = state.stage(id);
+  const Stage& host = state.stage(host_id);
   if (host_id <= id) return fmt::format("compute_at: {} does not come after {}", host.block, stage.block);
   if (find_loop(host, step.loops.at(1)) < 0)
     return fmt::format("compute_at: block {} has no loop {}", host.block, step.loops[1]);
   const int buffer = stage.store.buffer;
-  if (state.buffers[static_cast<size_t>(buffer)].scope != loop::Scope::temp) {
+  if (state.buffer(buffer).scope != loop::Scope::temp) {
     return fmt::format("compute_at: {} writes an output", stage.block);
   }
   if (!sole_writer(state, id) || (stage.store.op != loop::StoreOp::assign && !stage.init) || reads(stage, buffer)) {
@@ -30,7 +30,7 @@ Reason step_compute_at(State& state, const Step& step) {
 
 Reason step_scope(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "scope"); !why.empty()) return why;
-  Stage& stage = state.stages[static_cast<size_t>(find_stage(state, step.block))];
+  Stage& stage = state.stage(find_stage(state, step.block));
   if (stage.place != Stage::Place::at) return fmt::format("scope: {} is not computed at a loop", step.block);
   const std::string& word = step.loops.at(0);
   if (word == "reg") {

@@ -8,7 +8,7 @@
 #include <map>
 #include <set>
 
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -73,7 +73,7 @@ bool independent(const std::vector<Access>& accesses, int var) {
 
 Reason mark_opaque(Stage& stage, const Step& step, const std::vector<std::string>& vars) {
   loop::Loop* loop = std::get_if<loop::Loop>(&stage.opaque->node);
-  if (!loop || vars[static_cast<size_t>(loop->var)] != step.loops[0])
+  if (!loop || vars[at(loop->var)] != step.loops[0])
     return "mark: only the outermost loop of such a block can be marked";
   if (step.loops[1] != "parallel") return "mark: such a block can only be marked parallel";
   std::vector<Access> accesses;
@@ -85,12 +85,12 @@ Reason mark_opaque(Stage& stage, const Step& step, const std::vector<std::string
 }
 
 bool in_region(const State& state, int region, int outer) {
-  while (region >= 0 && region != outer) region = state.regions[static_cast<size_t>(region)].parent;
+  while (region >= 0 && region != outer) region = state.regions[at(region)].parent;
   return region == outer;
 }
 
 Reason mark_region(State& state, int region, const Step& step) {
-  Region& r = state.regions[static_cast<size_t>(region)];
+  Region& r = state.regions[at(region)];
   if (r.parent >= 0 || step.loops[1] != "parallel")
     return "mark: only the outermost loop around blocks, and only parallel";
   std::vector<Access> accesses;
@@ -115,19 +115,18 @@ Reason mark_region(State& state, int region, const Step& step) {
 Reason step_mark(State& state, const Step& step) {
   const int id = find_stage(state, step.block);
   if (id < 0) return fmt::format("mark: there is no block {}", step.block);
-  Stage& stage = state.stages[static_cast<size_t>(id)];
+  Stage& stage = state.stage(id);
   const std::optional<loop::LoopKind> kind = kind_from(step.loops.at(1));
   if (!kind) return fmt::format("mark: '{}' is no kind of loop", step.loops[1]);
-  for (int r = stage.region; r >= 0; r = state.regions[static_cast<size_t>(r)].parent) {
-    if (state.vars[static_cast<size_t>(state.regions[static_cast<size_t>(r)].var)] == step.loops[0])
-      return mark_region(state, r, step);
+  for (int r = stage.region; r >= 0; r = state.regions[at(r)].parent) {
+    if (state.vars[at(state.regions[at(r)].var)] == step.loops[0]) return mark_region(state, r, step);
   }
   if (stage.opaque) return mark_opaque(stage, step, state.vars);
   if (Reason why = schedulable(state, step.block, "mark"); !why.empty()) return why;
-  const int at = find_loop(stage, step.loops[0]);
-  if (at < 0) return fmt::format("mark: block {} has no loop {}", step.block, step.loops[0]);
-  LoopSpec& loop = stage.loops[static_cast<size_t>(at)];
-  if (*kind == loop::LoopKind::parallel && stage.axes[static_cast<size_t>(loop.axis)].reduction) {
+  const int found = find_loop(stage, step.loops[0]);
+  if (found < 0) return fmt::format("mark: block {} has no loop {}", step.block, step.loops[0]);
+  LoopSpec& loop = stage.loops[at(found)];
+  if (*kind == loop::LoopKind::parallel && stage.axes[at(loop.axis)].reduction) {
     return fmt::format("mark: iterations of {} accumulate into the same elements", loop.name);
   }
   loop.kind = *kind;

@@ -9,10 +9,10 @@ Reason step_pack(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "pack"); !why.empty()) return why;
   const int id = find_buffer(state, step.loops.at(0));
   if (id < 0) return fmt::format("pack: there is no buffer {}", step.loops[0]);
-  loop::Buffer& buffer = state.buffers[static_cast<size_t>(id)];
+  loop::Buffer& buffer = state.buffer(id);
   if (buffer.scope != loop::Scope::constant) return fmt::format("pack: {} is not a constant", buffer.name);
   if (has_layout(buffer)) return fmt::format("pack: {} is packed already", buffer.name);
-  if (!reads(state.stages[static_cast<size_t>(find_stage(state, step.block))], id)) {
+  if (!reads(state.stage(find_stage(state, step.block)), id)) {
     return fmt::format("pack: {} does not read {}", step.block, buffer.name);
   }
   for (const Stage& stage : state.stages) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -19,8 +19,7 @@ constexpr const char* kPart = "part";
 Stage partial_stage(State& state, const Stage& old, size_t split, i64 parts, int buffer) {
   Stage partial = old;
   partial.block = old.block + ".parts";
-  state.vars.emplace_back(kPart);
-  const int part = static_cast<int>(state.vars.size()) - 1;
+  const int part = new_var(state, kPart);
   const i64 length = old.axes[split].extent / parts;
   partial.axes[split].extent = length;
   partial.axes.push_back({kPart, part, parts, false});
@@ -29,7 +28,7 @@ Stage partial_stage(State& state, const Stage& old, size_t split, i64 parts, int
   const std::map<int, loop::Expr> cut{{old.axes[split].var, loop::var(part) * length + loop::var(old.axes[split].var)}};
   partial.store = {buffer, old.store.index, loop::substitute(old.store.value, cut), old.store.op, partial.block};
   partial.store.index.insert(partial.store.index.begin(), loop::var(part));
-  partial.init = loop::identity(old.store.op, state.buffers[static_cast<size_t>(buffer)].dtype);
+  partial.init = loop::identity(old.store.op, state.buffer(buffer).dtype);
   return partial;
 }
 
@@ -49,7 +48,7 @@ Stage adding_stage(State& state, const Stage& old, i64 parts, int buffer) {
     from.push_back(e);
   }
   if (adding.init) adding.init = loop::substitute(*adding.init, rename);
-  adding.store.value = loop::load(state.buffers[static_cast<size_t>(buffer)], buffer, std::move(from));
+  adding.store.value = loop::load(state.buffer(buffer), buffer, std::move(from));
   return adding;
 }
 
@@ -58,13 +57,13 @@ Stage adding_stage(State& state, const Stage& old, i64 parts, int buffer) {
 Reason step_parts(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "parts"); !why.empty()) return why;
   const int id = find_stage(state, step.block);
-  const Stage old = state.stages[static_cast<size_t>(id)];
-  const int at = find_loop(old, step.loops.at(0));
-  if (at < 0) return fmt::format("parts: block {} has no loop {}", step.block, step.loops[0]);
+  const Stage old = state.stage(id);
+  const int found = find_loop(old, step.loops.at(0));
+  if (found < 0) return fmt::format("parts: block {} has no loop {}", step.block, step.loops[0]);
   const auto changed = [](const LoopSpec& loop) { return loop.chunk != 1 || loop.lane >= 0; };
   if (std::any_of(old.loops.begin(), old.loops.end(), changed) || old.loops.size() != old.axes.size())
     return fmt::format("parts: {} has loops that are split", step.block);
-  const size_t axis = static_cast<size_t>(old.loops[static_cast<size_t>(at)].axis);
+  const size_t axis = at(old.loops[at(found)].axis);
   if (!old.init || !old.axes[axis].reduction) return fmt::format("parts: {} is no reduction loop", step.loops[0]);
   if (find_loop(old, kPart) >= 0) return fmt::format("parts: {} is in parts already", step.block);
   if (find_stage(state, step.block + ".parts") >= 0) return fmt::format("parts: there is {}.parts already", step.block);
@@ -72,17 +71,14 @@ Reason step_parts(State& state, const Step& step) {
   if (parts < 2 || old.axes[axis].extent % parts != 0)
     return fmt::format("parts: {} of {} elements cannot be in {} equal parts", step.loops[0], old.axes[axis].extent,
                        parts);
-  for (const Stage& other : state.stages) {
-    if (other.place == Stage::Place::at && other.at_stage == id)
-      return fmt::format("parts: {} is computed inside {}", other.block, step.block);
-  }
-  const loop::Buffer whole = state.buffers[static_cast<size_t>(old.store.buffer)];
+  if (Reason why = hosts_others(state, id, "parts"); !why.empty()) return why;
+  const loop::Buffer whole = state.buffer(old.store.buffer);
   if (elements(whole.shape) > (i64{1} << 40) / parts) return fmt::format("parts: {} parts are too many", parts);
   Shape shape = whole.shape;
   shape.insert(shape.begin(), parts);
   const int sums = new_buffer(state, whole.name + ".parts", whole.dtype, std::move(shape));
   Stage partial = partial_stage(state, old, axis, parts, sums);
-  state.stages[static_cast<size_t>(id)] = adding_stage(state, old, parts, sums);
+  state.stage(id) = adding_stage(state, old, parts, sums);
   partial.place = Stage::Place::root;
   insert_stage(state, id, std::move(partial));
   return "";

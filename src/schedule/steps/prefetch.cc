@@ -15,9 +15,9 @@ Reason step_prefetch(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "prefetch"); !why.empty()) return why;
   const int id = find_buffer(state, step.loops.at(0));
   if (id < 0) return fmt::format("prefetch: there is no buffer {}", step.loops[0]);
-  if (state.buffers[static_cast<size_t>(id)].scope != loop::Scope::constant)
+  if (state.buffer(id).scope != loop::Scope::constant)
     return fmt::format("prefetch: {} is not a constant", step.loops[0]);
-  Stage& stage = state.stages[static_cast<size_t>(find_stage(state, step.block))];
+  Stage& stage = state.stage(find_stage(state, step.block));
   if (!reads(stage, id)) return fmt::format("prefetch: {} does not read {}", step.block, step.loops[0]);
   const bool again =
       std::any_of(stage.ahead.begin(), stage.ahead.end(), [&](const Ahead& a) { return a.buffer == id; });

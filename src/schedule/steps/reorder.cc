@@ -8,7 +8,7 @@ namespace mcc::schedule {
 
 Reason step_reorder(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "reorder"); !why.empty()) return why;
-  Stage& stage = state.stages[static_cast<size_t>(find_stage(state, step.block))];
+  Stage& stage = state.stage(find_stage(state, step.block));
   std::vector<size_t> places;
   for (const std::string& name : step.loops) {
     const int at = find_loop(stage, name);

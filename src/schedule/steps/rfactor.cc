@@ -5,17 +5,12 @@
 #include <algorithm>
 
 #include "loop/build.h"
-#include "loop/ir.h"
+#include "loop/loop_ops.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
 
 namespace {
-
-int new_var(State& state, const std::string& name) {
-  state.vars.push_back(name);
-  return static_cast<int>(state.vars.size()) - 1;
-}
 
 // BLOCK after the step: its spatial axes, and a reduction axis over the partial results.
 Stage last_stage(State& state, const Stage& partial, const Stage& old, const std::string& lane, i64 lanes) {
@@ -30,10 +25,7 @@ Stage last_stage(State& state, const Stage& partial, const Stage& old, const std
   last.store = {old.store.buffer, {}, {}, old.store.op, old.block};
   std::map<int, loop::Expr> rename;
   const auto add = [&](const std::string& name, i64 extent, bool reduction) {
-    const int axis = static_cast<int>(last.axes.size());
-    last.axes.push_back({name, new_var(state, name), extent, reduction});
-    last.loops.push_back({name, axis, -1, 1, loop::LoopKind::serial});
-    return loop::var(last.axes.back().var);
+    return loop::var(add_axis(state, last, name, extent, reduction));
   };
   for (const Axis& axis : old.axes) {
     if (!axis.reduction) rename[axis.var] = add(axis.name, axis.extent, false);
@@ -45,8 +37,7 @@ Stage last_stage(State& state, const Stage& partial, const Stage& old, const std
   }
   if (last.init) last.init = loop::substitute(*last.init, rename);
   from.push_back(add(lane, lanes, true));
-  last.store.value =
-      loop::load(state.buffers[static_cast<size_t>(partial.store.buffer)], partial.store.buffer, std::move(from));
+  last.store.value = loop::load(state.buffer(partial.store.buffer), partial.store.buffer, std::move(from));
   return last;
 }
 
@@ -55,24 +46,20 @@ Stage last_stage(State& state, const Stage& partial, const Stage& old, const std
 Reason step_rfactor(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "rfactor"); !why.empty()) return why;
   const int id = find_stage(state, step.block);
-  const Stage old = state.stages[static_cast<size_t>(id)];
-  const int at = find_loop(old, step.loops.at(0));
-  if (at < 0) return fmt::format("rfactor: block {} has no loop {}", step.block, step.loops[0]);
-  const LoopSpec& kept = old.loops[static_cast<size_t>(at)];
+  const Stage old = state.stage(id);
+  const int found = find_loop(old, step.loops.at(0));
+  if (found < 0) return fmt::format("rfactor: block {} has no loop {}", step.block, step.loops[0]);
+  const LoopSpec& kept = old.loops[at(found)];
   const auto split_before = [&](const LoopSpec& loop) { return loop.axis == kept.axis && loop.lane >= 0; };
   if (!old.init || std::any_of(old.loops.begin(), old.loops.end(), split_before) ||
-      !old.axes[static_cast<size_t>(kept.axis)].reduction) {
+      !old.axes[at(kept.axis)].reduction) {
     return fmt::format("rfactor: {} is no reduction loop", kept.name);
   }
-  for (const Stage& other : state.stages) {
-    if (other.place == Stage::Place::at && other.at_stage == id)
-      return fmt::format("rfactor: {} is computed inside {}", other.block, step.block);
-  }
-  const Axis& axis = old.axes[static_cast<size_t>(kept.axis)];
+  if (Reason why = hosts_others(state, id, "rfactor"); !why.empty()) return why;
+  const Axis& axis = old.axes[at(kept.axis)];
   i64 lanes = axis.extent;  // of the loop and those of its axis inside it: what the next outer loop leaves over
-  for (int i = 0; i < at; i++) {
-    if (old.loops[static_cast<size_t>(i)].axis == kept.axis)
-      lanes = std::min(lanes, old.loops[static_cast<size_t>(i)].chunk);
+  for (int i = 0; i < found; i++) {
+    if (old.loops[at(i)].axis == kept.axis) lanes = std::min(lanes, old.loops[at(i)].chunk);
   }
 
   Stage partial = old;
@@ -80,20 +67,17 @@ Reason step_rfactor(State& state, const Step& step) {
   partial.store.block = partial.block;
   const int lane_axis = static_cast<int>(partial.axes.size());
   partial.axes.push_back({kept.name, new_var(state, kept.name), lanes, false});
-  for (size_t i = static_cast<size_t>(at); i < partial.loops.size(); i++) {
+  for (size_t i = at(found); i < partial.loops.size(); i++) {
     if (partial.loops[i].axis == kept.axis) partial.loops[i].lane = lane_axis;
   }
-  loop::Buffer buffer = state.buffers[static_cast<size_t>(old.store.buffer)];
-  buffer.name += ".rf";
-  while (find_buffer(state, buffer.name) >= 0) buffer.name += "_";
-  buffer.scope = loop::Scope::temp;
-  buffer.shape.push_back(lanes);
+  const loop::Buffer whole = state.buffer(old.store.buffer);
+  Shape shape = whole.shape;
+  shape.push_back(lanes);
   partial.store.index.push_back(loop::var(partial.axes.back().var));
-  partial.store.buffer = static_cast<int>(state.buffers.size());
-  partial.init = loop::identity(old.store.op, buffer.dtype);
-  state.buffers.push_back(std::move(buffer));
+  partial.store.buffer = new_buffer(state, whole.name + ".rf", whole.dtype, std::move(shape));
+  partial.init = loop::identity(old.store.op, whole.dtype);
   Stage last = last_stage(state, partial, old, kept.name, lanes);
-  state.stages[static_cast<size_t>(id)] = std::move(partial);
+  state.stage(id) = std::move(partial);
   insert_stage(state, id + 1, std::move(last));
   return "";
 }

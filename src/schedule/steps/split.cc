@@ -6,11 +6,11 @@ namespace mcc::schedule {
 Reason step_split(State& state, const Step& step) {
   if (Reason why = schedulable(state, step.block, "split"); !why.empty()) return why;
   const int stage_id = find_stage(state, step.block);
-  Stage& stage = state.stages[static_cast<size_t>(stage_id)];
-  const int at = find_loop(stage, step.loops.at(0));
-  if (at < 0) return fmt::format("split: block {} has no loop {}", step.block, step.loops[0]);
+  Stage& stage = state.stage(stage_id);
+  const int found = find_loop(stage, step.loops.at(0));
+  if (found < 0) return fmt::format("split: block {} has no loop {}", step.block, step.loops[0]);
   if (step.ints.empty()) return "split: no factors";
-  const LoopSpec old = stage.loops[static_cast<size_t>(at)];
+  const LoopSpec old = stage.loops[at(found)];
   std::vector<LoopSpec> parts(step.ints.size() + 1, old);
   i64 chunk = old.chunk;
   for (size_t i = parts.size(); i-- > 0;) {
@@ -25,8 +25,8 @@ Reason step_split(State& state, const Step& step) {
     if (other.place == Stage::Place::at && other.at_stage == stage_id && other.at_loop == old.name)
       other.at_loop = parts.back().name;
   }
-  stage.loops.erase(stage.loops.begin() + at);
-  stage.loops.insert(stage.loops.begin() + at, parts.begin(), parts.end());
+  stage.loops.erase(stage.loops.begin() + found);
+  stage.loops.insert(stage.loops.begin() + found, parts.begin(), parts.end());
   return "";
 }
 

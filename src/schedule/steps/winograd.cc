@@ -14,8 +14,7 @@
 #include "loop/winograd.h"
 
 #include "loop/build.h"
-#include "loop/ir.h"
-#include "schedule/lin.h"
+#include "loop/loop_ops.h"
 #include "schedule/steps.h"
 
 namespace mcc::schedule {
@@ -32,21 +31,22 @@ struct Conv {
   size_t y_dim = 0;                                        // of P; x follows, then channels
 };
 
-const Axis& axis(const Stage& stage, int a) { return stage.axes[static_cast<size_t>(a)]; }
+const Axis& axis(const Stage& stage, int a) { return stage.axes[at(a)]; }
 
 // The axis at `index` when it stands there alone; -1.
 int alone(const Stage& stage, const Expr& index) {
-  const std::optional<Lin> lin = to_lin(index);
-  const bool plain = lin && lin->c == 0 && lin->terms.size() == 1 && lin->terms[0].second == 1;
-  return plain ? find_axis(stage, lin->terms[0].first) : -1;
+  const std::optional<Affine> affine = loop::as_affine(index);
+  const bool plain = affine && affine->constant == 0 && affine->terms.size() == 1 && affine->terms[0].second == 1;
+  return plain ? find_axis(stage, affine->terms[0].first) : -1;
 }
 
 // A spatial axis plus a reduction axis of extent 3, at one dimension of P.
 bool sliding(const Stage& stage, const Expr& index, int& spatial, int& kernel) {
-  const std::optional<Lin> lin = to_lin(index);
-  if (!lin || lin->c != 0 || lin->terms.size() != 2) return false;
-  if (lin->terms[0].second != 1 || lin->terms[1].second != 1) return false;
-  spatial = find_axis(stage, lin->terms[0].first), kernel = find_axis(stage, lin->terms[1].first);
+  const std::optional<Affine> affine = loop::as_affine(index);
+  if (!affine || affine->constant != 0 || affine->terms.size() != 2) return false;
+  if (affine->terms[0].second != 1 || affine->terms[1].second != 1) return false;
+  spatial = find_axis(stage, affine->terms[0].first);
+  kernel = find_axis(stage, affine->terms[1].first);
   if (spatial < 0 || kernel < 0) return false;
   if (axis(stage, spatial).reduction) std::swap(spatial, kernel);
   return !axis(stage, spatial).reduction && axis(stage, kernel).reduction && axis(stage, kernel).extent == 3;
@@ -72,8 +72,7 @@ std::optional<Conv> read_conv(const State& state, const Stage& stage) {
   if (value.op != loop::ExprOp::mul || value.dtype != DType::f32 || stage.store.op != loop::StoreOp::add)
     return std::nullopt;
   if (value.args[0].op != loop::ExprOp::load || value.args[1].op != loop::ExprOp::load) return std::nullopt;
-  const bool swapped =
-      state.buffers[static_cast<size_t>(value.args[0].i)].scope == loop::Scope::constant;  // weights come first
+  const bool swapped = state.buffer(value.args[0].i).scope == loop::Scope::constant;  // weights come first
   const Expr &p = value.args[swapped ? 1 : 0], &w = value.args[swapped ? 0 : 1];
   if (!read_input(stage, p, conv)) return std::nullopt;
   conv.weights = static_cast<int>(w.i);
@@ -108,7 +107,7 @@ bool untouched(const Stage& stage) {
 // seen to give a constant there.
 Reason extend(State& state, int buffer, size_t d, i64 read, i64 extent) {
   if (read >= extent) return "";
-  i64& present = state.buffers[static_cast<size_t>(buffer)].shape[d];
+  i64& present = state.buffer(buffer).shape[d];
   for (Stage& stage : state.stages) {
     if (!writes(stage, buffer)) continue;
     if (present >= extent) return "";
@@ -122,7 +121,7 @@ Reason extend(State& state, int buffer, size_t d, i64 read, i64 extent) {
       return other < 0 ? std::nullopt : std::optional(loop::Range{0, axis(stage, other).extent - 1});
     });
     if (any_load(beyond)) break;
-    stage.axes[static_cast<size_t>(dim.axis)].extent = extent;
+    stage.axes[at(dim.axis)].extent = extent;
     present = extent;
     return "";
   }
@@ -152,9 +151,7 @@ struct Writer {
 
   Stage stage(const std::string& name, const Axes& axes) const;
   int buffer(const std::string& suffix, const Axes& axes) const;
-  Expr load(int id, std::vector<Expr> index) const {
-    return loop::load(state.buffers[static_cast<size_t>(id)], id, std::move(index));
-  }
+  Expr load(int id, std::vector<Expr> index) const { return loop::load(state.buffer(id), id, std::move(index)); }
   // The variables of a stage, `count` from `from` on.
   static std::vector<Expr> vars(const Stage& stage, size_t from, size_t count) {
     std::vector<Expr> list;
@@ -259,11 +256,11 @@ Stage Writer::out(int halves, int output) const {
 
 // What must hold of everything around the convolution.
 Reason check(const State& state, int id, const Conv& conv) {
-  const Stage& stage = state.stages[static_cast<size_t>(id)];
-  const loop::Buffer& weights = state.buffers[static_cast<size_t>(conv.weights)];
+  const Stage& stage = state.stage(id);
+  const loop::Buffer& weights = state.buffer(conv.weights);
   if (!untouched(stage) || !stage.init || !is_zero(*stage.init) || !sole_writer(state, id))
     return fmt::format("winograd: {} has been scheduled already", stage.block);
-  if (state.buffers[static_cast<size_t>(stage.store.buffer)].scope != loop::Scope::temp)
+  if (state.buffer(stage.store.buffer).scope != loop::Scope::temp)
     return fmt::format("winograd: {} writes an output", stage.block);
   if (weights.scope != loop::Scope::constant || !weights.pack.dims.empty() ||
       readers(state, conv.weights) != std::vector<int>{id})
@@ -278,19 +275,19 @@ Reason step_winograd(State& state, const Step& step) {
   const loop::Winograd* w = step.ints.size() == 1 ? loop::winograd(step.ints[0]) : nullptr;
   if (!w) return "winograd: tiles are of 2, 4 or 6 outputs";
   const int id = find_stage(state, step.block);
-  const Stage old = state.stages[static_cast<size_t>(id)];
+  const Stage old = state.stage(id);
   const std::optional<Conv> conv = read_conv(state, old);
   if (!conv) return fmt::format("winograd: {} is no 3x3 convolution with stride 1, channels last", step.block);
   if (Reason why = check(state, id, *conv); !why.empty()) return why;
   const i64 image[] = {axis(old, conv->y).extent, axis(old, conv->x).extent};
   const i64 tiles[] = {ceil_div(image[0], w->m), ceil_div(image[1], w->m)};
-  loop::Buffer& output = state.buffers[static_cast<size_t>(old.store.buffer)];
+  loop::Buffer& output = state.buffer(old.store.buffer);
   for (size_t d = 0; d < 2; d++) {
     if (Reason why = extend(state, conv->input, conv->y_dim + d, image[d] + 2, w->m * tiles[d] + 2); !why.empty())
       return why;
     output.shape[conv->y_dim + d] = w->m * tiles[d];
   }
-  loop::Buffer& weights = state.buffers[static_cast<size_t>(conv->weights)];
+  loop::Buffer& weights = state.buffer(conv->weights);
   weights.pack = {weights.shape, {{0, 1}, {1, 1}, {2, 1}, {3, 1}}, w->m};
   weights.shape = loop::laid_out(weights.pack);
 
@@ -308,7 +305,7 @@ Reason step_winograd(State& state, const Step& step) {
   for (int a : conv->batch) write.batch.push_back({axis(old, a).name, axis(old, a).extent});
   Stage row_in = write.row_in(), in = write.in(row_in.store.buffer), mul = write.mul(in.store.buffer);
   Stage row_out = write.row_out(mul.store.buffer), out = write.out(row_out.store.buffer, old.store.buffer);
-  state.stages[static_cast<size_t>(id)] = std::move(out);
+  state.stage(id) = std::move(out);
   for (Stage* stage : {&row_out, &mul, &in, &row_in}) insert_stage(state, id, std::move(*stage));
   return "";
 }

@@ -1,4 +1,4 @@
-#include "tools/bakery.h"
+#include "tools/program_builder.h"
 
 #include <algorithm>
 #include <cmath>
@@ -31,11 +31,11 @@ std::map<std::string, std::string> ids_of(const Traces& traces, const RecordStor
 
 }  // namespace
 
-Bakery::Bakery(const LoweredModel& model, Target target, std::string model_name, bool strict,
-               const std::atomic<bool>& stop)
+ProgramBuilder::ProgramBuilder(const LoweredModel& model, Target target, std::string model_name, bool strict,
+                               const std::atomic<bool>& stop)
     : model_(model), target_(std::move(target)), name_(std::move(model_name)), strict_(strict), stop_(stop) {}
 
-PackageOptions Bakery::options(const Traces& traces, const fs::path& out, const std::string& emit) {
+PackageOptions ProgramBuilder::options(const Traces& traces, const fs::path& out, const std::string& emit) {
   PackageOptions o;
   o.target = target_;
   o.emit = emit;
@@ -47,14 +47,15 @@ PackageOptions Bakery::options(const Traces& traces, const fs::path& out, const 
   return o;
 }
 
-Artifact Bakery::bake(const Traces& traces, const RecordStore& log, const fs::path& out, const std::string& emit) {
+Artifact ProgramBuilder::write(const Traces& traces, const RecordStore& log, const fs::path& out,
+                               const std::string& emit) {
   PackageOptions o = options(traces, out, emit);
   o.record_ids = ids_of(traces, log, device_key(target_));
   return package(model_, o);
 }
 
 // Median milliseconds of an artifact's run, by mcc-run in a process of its own; infinity when that fails.
-double Bakery::time_ms(const fs::path& artifact, int repeat) const {
+double ProgramBuilder::time_ms(const fs::path& artifact, int repeat) const {
   const ProcessResult run =
       run_process({self_path().string(), "run", artifact.string(), "--json", fmt::format("--repeat={}", repeat),
                    fmt::format("--threads={}", target_.cores)},
@@ -64,7 +65,7 @@ double Bakery::time_ms(const fs::path& artifact, int repeat) const {
   return ok ? json["median_ms"].get<double>() : kInfinity;
 }
 
-double Bakery::try_default() {
+double ProgramBuilder::try_default() {
   const Deadline clock(0);
   package(model_, options({}, folder_.path() / "default", "so"));
   build_s_ = clock.elapsed();
@@ -75,19 +76,19 @@ double Bakery::try_default() {
   return default_ms_;
 }
 
-double Bakery::finish_s() const {
+double ProgramBuilder::finish_s() const {
   const double timing_s = repeat_ * default_ms_ * 1e-3 + 0.2;
   return 1.5 * build_s_ + 2 * kDuelRounds * timing_s;
 }
 
-double Bakery::program_seconds(const Traces& traces) {
+double ProgramBuilder::program_seconds(const Traces& traces) {
   if (stop_) return kInfinity;
   package(model_, options(traces, folder_.path() / "candidate", "so"));
   return time_ms(folder_.path() / "candidate", repeat_) * 1e-3;
 }
 
 // Default and tuned program against each other, interleaved, in processes of their own.
-Latency Bakery::duel(const Traces& traces) {
+Latency ProgramBuilder::duel(const Traces& traces) {
   package(model_, options(traces, folder_.path() / "tuned", "so"));
   Latency l{kInfinity, kInfinity};
   for (int round = 0; round < kDuelRounds && (round == 0 || !stop_); round++) {
@@ -97,8 +98,8 @@ Latency Bakery::duel(const Traces& traces) {
   return l;
 }
 
-Traces Bakery::choose(const std::vector<Task>& tasks, const RecordStore& log, const Deadline& deadline,
-                      Latency& latency) {
+Traces ProgramBuilder::choose(const std::vector<Task>& tasks, const RecordStore& log, const Deadline& deadline,
+                              Latency& latency) {
   const RecombineOptions recombining = {.time_budget_s = std::min(60.0, deadline.left() - finish_s())};
   const Traces traces = recombine(tasks, log, recombining, [&](const Traces& t) { return program_seconds(t); }).traces;
   if (stop_) return traces;

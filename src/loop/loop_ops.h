@@ -40,19 +40,28 @@ std::string verify(const Func& func);
 void interpret(const Func& func, std::span<Tensor* const> params);
 
 // --- affine.cc ------------------------------------------------------------------------------------------------------
-// An integer expression as constant + sum of coefficient * variable; nothing if it is not one (after simplification).
+// An integer expression as constant + sum of coefficient * variable. Composing, subtracting and bounding these is a few
+// additions: schedules compute every index in this form.
 struct Affine {
   i64 constant = 0;
-  std::map<int, i64> terms;  // variable -> coefficient, no zeros
+  std::vector<std::pair<int, i64>> terms;  // (variable, coefficient), ascending variables, no zero coefficients
   bool operator==(const Affine&) const = default;
+  bool is_constant() const { return terms.empty(); }
+  i64 coefficient(int var) const;  // 0 where it does not occur
 };
-std::optional<Affine> to_affine(const Expr& expr);
+Affine affine_var(int var, i64 coefficient = 1);
+void add_scaled(Affine& to, const Affine& a, i64 scale);  // to += a * scale
+Affine minus(Affine a, const Affine& b);
+std::optional<Affine> as_affine(const Expr& expr);  // nothing when it is not one as written
+std::optional<Affine> to_affine(const Expr& expr);  // or after simplification
 Expr to_expr(const Affine& affine);
 // Inclusive bounds of an integer expression, given inclusive bounds of its variables (loads of integers: their type's
 // range).
 struct Range {
   i64 min = 0, max = 0;
 };
+// When variable v runs over 0 .. extent(v)-1.
+Range range_of(const Affine& affine, const std::function<i64(int var)>& extent);
 std::optional<Range> bounds(const Expr& expr, const std::function<std::optional<Range>(int var)>& of_var);
 
 // --- simplify.cc, simplify_func.cc ----------------------------------------------------------------------------------

@@ -20,14 +20,15 @@ struct Latency {
   bool default_wins() const { return default_ms < tuned_ms; }
 };
 
-class Bakery {
+class ProgramBuilder {
  public:
   // `stop`: from then on nothing more is timed.
-  Bakery(const LoweredModel& model, Target target, std::string model_name, bool strict, const std::atomic<bool>& stop);
+  ProgramBuilder(const LoweredModel& model, Target target, std::string model_name, bool strict,
+                 const std::atomic<bool>& stop);
 
   // The finished artifact in `out`; `log` tells the records its kernels came from.
-  Artifact bake(const Traces& traces, const RecordStore& log, const std::filesystem::path& out,
-                const std::string& emit);
+  Artifact write(const Traces& traces, const RecordStore& log, const std::filesystem::path& out,
+                 const std::string& emit);
   // Builds and times the program of default schedules; what later steps are compared with. Returns milliseconds.
   double try_default();
   // What is to be kept back from a time budget for choose(), in seconds. After try_default().

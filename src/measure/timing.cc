@@ -1,4 +1,4 @@
-#include "measure/bench.h"
+#include "measure/timing.h"
 
 #include <sys/mman.h>
 
@@ -50,7 +50,7 @@ void flush_tlb() {
   for (size_t i = 0; i < kPages; i++) (void)static_cast<const volatile std::byte*>(pages)[i * kPage];
 }
 
-double sample(const std::function<void()>& run, double one_run_s, const BenchOptions& options) {
+double sample(const std::function<void()>& run, double one_run_s, const TimingOptions& options) {
   const bool cold = static_cast<bool>(options.before_run);
   const i64 runs =
       cold ? 1 : std::clamp<i64>(static_cast<i64>(options.min_sample_s / std::max(one_run_s, 1e-8)) + 1, 1, 100000);
@@ -60,7 +60,7 @@ double sample(const std::function<void()>& run, double one_run_s, const BenchOpt
   return (now_s() - start) / static_cast<double>(runs);
 }
 
-std::vector<double> bench(const std::function<void()>& run, const BenchOptions& options) {
+std::vector<double> time_runs(const std::function<void()>& run, const TimingOptions& options) {
   for (int i = 0; i < options.warmup_runs; i++) run();
   const double first = sample(run, options.min_sample_s, options);
   if (options.give_up_s > 0 && first > options.give_up_s) return {first};
