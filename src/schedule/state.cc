@@ -72,7 +72,7 @@ static bool loads_in_branch(const loop::Expr& e, int buffer) {
 }
 
 bool reads_part_of_parameter(const State& state, const Stage& stage, int buffer) {
-  const loop::Scope scope = state.buffers[static_cast<size_t>(buffer)].scope;
+  const loop::Scope scope = state.buffer(buffer).scope;
   if (scope != loop::Scope::input && scope != loop::Scope::output) return false;
   return loads_in_branch(stage.store.value, buffer) || (stage.init && loads_in_branch(*stage.init, buffer));
 }
