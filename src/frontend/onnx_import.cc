@@ -15,6 +15,7 @@
 #include "frontend/onnx_inputs.h"
 #include "frontend/onnx_names.h"
 #include "frontend/onnx_survey.h"
+#include "frontend/onnx_unread.h"
 #include "frontend/onnx_walk.h"
 
 namespace mcc {
@@ -104,6 +105,7 @@ void make_names_text(Survey& survey) {
 
 Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options, Survey* survey) {
   check_opset(model);
+  frontend::drop_unread_outputs(model);
   Builder builder;
   frontend::Walker walker(builder, model, folder, survey);
   frontend::Scope scope;
