@@ -79,8 +79,14 @@ def llama(n):
     y, key, value = n.op("Attention", q, k, v, "", *past, outs=3, is_causal=1, q_num_heads=4, kv_num_heads=2)
     y = n.op("MatMul", y, n.w(32, 32))
     y, _, _, x = n.ms("SkipSimplifiedLayerNormalization", y, x, n.near(32), outs=4, epsilon=1e-6)
-    gate = n.ms("QuickGelu", n.op("MatMul", y, n.w(32, 48, fan=32)), alpha=1.0)
-    y = n.op("MatMul", n.op("Mul", gate, n.op("MatMul", y, n.w(32, 48, fan=32))), n.w(48, 32, fan=48))
+    def packed(cin, cout, zeros):
+        blocks = -(-cin // 16)
+        bytes_ = [n.const(n.rng.randint(0, 256, shape).astype(np.uint8)) for shape in
+                  ((cout, blocks, 8), (cout * -(-blocks // 2),))]
+        return bytes_[0], n.near(cout * blocks, at=0.04, spread=0.02), *bytes_[1:][:zeros]
+    gate = n.ms("QuickGelu", n.op("MatMul", y, n.w(32, 40, fan=32)), alpha=1.0)
+    y = n.op("Mul", gate, n.ms("MatMulNBits", y, *packed(32, 40, 0), K=32, N=40, bits=4, block_size=16))
+    y = n.ms("MatMulNBits", y, *packed(40, 32, 1), K=40, N=32, bits=4, block_size=16)
     y = n.op("Add", x, y)
     y = n.ms("RotaryEmbedding", y, n.const(np.array([3])), cos, sin, interleaved=1)
     n.output(n.op("SimplifiedLayerNormalization", y, n.near(32)), "states", rank=3)

@@ -1,7 +1,7 @@
 // Quantised operators of ONNX Runtime (com.microsoft). Those named QLinear... compute with real numbers between two
 // quantised tensors, and so they are imported: each operand dequantised, the plain operator, the result quantised.
 // Which operator that is and where its operands stand says a table. The products keep their integers: a sum of
-// products of integers is exact, and is scaled afterwards.
+// products of integers is exact, and is scaled afterwards. Weights of four bits become real numbers.
 #include <algorithm>
 
 #include "frontend/compat_conv.h"
@@ -126,6 +126,60 @@ Outputs qgemm(OnnxCall& call) {
   return {quantized(call, y, 7, call.builder.type(call.need(8, "y_zero_point")).dtype)};
 }
 
+// Bytes of two numbers each, the lower half first, as twice as many along the last axis; of one number as they are.
+ValueId unpacked(const OnnxCall& call, ValueId v, i64 bits) {
+  if (bits == 8) return v;
+  Shape shape = call.builder.shape(v), one = shape;
+  one.push_back(1), shape.back() *= 2;
+  const ValueId low = call.emit1("BitwiseAnd", {v, call.scalar(DType::u8, 15)});
+  const ValueId high =
+      call.emit1("BitShift", {v, call.scalar(DType::u8, 4)}, make_attrs({{"direction", std::string("RIGHT")}}));
+  return call.reshape(call.emit1("Concat", {call.reshape(low, one), call.reshape(high, one)},
+                                 make_attrs({{"axis", std::ssize(one) - 1}})),
+                      shape);
+}
+
+// Weights of few bits: of each of N columns the K numbers in blocks, which have a scale and a zero point each.
+struct Blocks {
+  i64 k, n, bits, size, count;
+  explicit Blocks(const OnnxCall& call)
+      : k(call.attrs.get_int("K")),
+        n(call.attrs.get_int("N")),
+        bits(call.attrs.get_int("bits", 4)),
+        size(call.attrs.get_int("block_size")) {
+    small_ints({k, n, size}, "K, N, block_size", 1, 3);
+    if (bits != 4 && bits != 8) fail("{} bits are not supported", bits);
+    if (size % 2 != 0) fail("block_size {} is odd", size);
+    count = ceil_div(k, size);
+  }
+};
+
+// Zero points are packed like the weights, each column from a new byte on, or are numbers of the scales' type.
+ValueId zero_points(const OnnxCall& call, size_t i, const Blocks& b, DType dtype) {
+  if (!call.has(i)) return call.scalar(dtype, b.bits == 4 ? 8 : 128);
+  ValueId v = call.in[i];
+  if (call.builder.type(v).dtype == DType::u8) {
+    v = unpacked(call, call.reshape(v, {b.n, ceil_div(b.count * b.bits, 8)}), b.bits);
+    v = slice(call, v, 1, 0, b.count);
+  }
+  return call.reshape(call.cast(v, dtype), {b.n, b.count, 1});
+}
+
+// Inputs A, B, scales, zero_points?, g_idx?, bias?.
+Outputs matmul_nbits(OnnxCall& call) {
+  take_inputs(call, 6);
+  if (call.has(4)) fail("g_idx is not supported");
+  const Blocks b(call);
+  const DType dtype = call.dtype(0);
+  if (call.builder.type(call.need(1, "B")).dtype != DType::u8) fail("B is not of bytes");
+  ValueId w = unpacked(call, call.reshape(call.in[1], {b.n, b.count, b.size * b.bits / 8}), b.bits);
+  w = call.emit1("Sub", {call.cast(w, dtype), zero_points(call, 3, b, dtype)});
+  w = call.emit1("Mul", {w, call.reshape(call.cast(call.need(2, "scales"), dtype), {b.n, b.count, 1})});
+  w = slice(call, call.reshape(w, {b.n, b.count * b.size}), 1, 0, b.k);
+  const ValueId y = call.emit1("MatMul", {call.in[0], call.transpose(w, {1, 0})});
+  return {call.has(5) ? call.emit1("Add", {y, call.in[5]}) : y};
+}
+
 constexpr OnnxOp kOps[] = {
     {"com.microsoft.QLinearAdd", qlinear, ""},
     {"com.microsoft.QLinearMul", qlinear, ""},
@@ -141,6 +195,8 @@ constexpr OnnxOp kOps[] = {
     {"com.microsoft.QGemm", qgemm, "alpha transA transB"},
     {"com.microsoft.DynamicQuantizeMatMul", dynamic_quantize_matmul, ""},
     {"com.microsoft.MatMulIntegerToFloat", matmul_integer_to_float, ""},
+    {"com.microsoft.MatMulNBits", matmul_nbits, "K N accuracy_level bits block_size",
+     "4 and 8 bits, no g_idx; weights become real numbers at compile time"},
 };
 
 }  // namespace

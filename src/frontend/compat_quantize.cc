@@ -11,6 +11,7 @@ Attrs axis_and_block(const OnnxCall& call) {
 }
 
 Outputs quantize_linear(OnnxCall& call) {
+  take_inputs(call, 3);
   const ValueId x = call.need(0, "x"), scale = call.need(1, "y_scale");
   const i64 wanted = call.attrs.get_int("output_dtype", 0), precision = call.attrs.get_int("precision", 0);
   if (precision != 0 && dtype_from_onnx(precision, "precision") != DType::f32)
