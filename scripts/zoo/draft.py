@@ -10,7 +10,7 @@ class Draft:
     """A model written node by node; names are all that is tracked."""
 
     def __init__(self, name, opset=13):
-        self.name, self.opset = name, opset
+        self.name, self.opset, self.domains = name, opset, set()
         self.rng = np.random.RandomState(sum(map(ord, name)))
         self.nodes, self.inits, self.inputs, self.outputs = [], [], [], []
 
@@ -19,6 +19,11 @@ class Draft:
         inputs = [i if isinstance(i, str) else self.const(i) for i in inputs]
         self.nodes.append(helper.make_node(kind, inputs, names, name=f"/{kind}_{len(self.nodes)}", **attrs))
         return names[0] if outs == 1 else names
+
+    def ms(self, kind, *inputs, outs=1, **attrs):
+        """An operator of ONNX Runtime's own."""
+        self.domains.add("com.microsoft")
+        return self.op(kind, *inputs, outs=outs, domain="com.microsoft", **attrs)
 
     def const(self, value):
         name = f"c{len(self.inits)}"
@@ -53,8 +58,11 @@ class Draft:
         ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) if shape else
                  onnx.ValueInfoProto(name=name) for name, shape in self.outputs]
         graph = helper.make_graph(self.nodes, self.name, self.inputs, ports, self.inits)
-        model = helper.make_model(graph, producer_name="make_zoo", opset_imports=[helper.make_opsetid("", self.opset)])
-        model.ir_version = 7
+        opsets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
+        model = helper.make_model(graph, producer_name="make_zoo", opset_imports=opsets)
+        model.ir_version = 7 if self.opset < 23 else 11
+        if self.opset > onnx.defs.onnx_opset_version():
+            return model
         inferred = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
         for port, found in zip(model.graph.output, inferred.graph.output):
             port.CopyFrom(found)

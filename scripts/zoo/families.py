@@ -7,6 +7,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from .draft import F16, F32, I64, Draft
+from .runtime import RUNTIME
 from .windows import windows
 
 
@@ -442,9 +443,9 @@ def graph_net(n):
 FAMILIES = {f.__name__: f for f in (
     densenet, shufflenet, unet, convnext, efficientnet_se, inception, resnext, style, superres, autoencoder, generator,
     pyramid, ssd, keras, qdq, gru, bilstm, scan, tcn, wavenet, gpt, t5, cross, video, pointnet, mixer, swin, half,
-    graph_net)}
+    graph_net) + RUNTIME}
 FAMILIES |= {f"windows_{i}": windows for i in range(4)}
-FAMILY_OPSET = {"graph_net": 16}
+FAMILY_OPSET = {"graph_net": 16, "llama": 23}
 
 
 def build_family(name):

@@ -114,16 +114,6 @@ Outputs pool(OnnxCall& call) {
   return call.builder.emit({call.op, call.name, {call.need(0, "input")}, {}, std::move(attrs)}, call.wanted);
 }
 
-// Activation attributes are those of the plain operators.
-Outputs fused_conv(OnnxCall& call) {
-  const Outputs result = conv(call);
-  const std::string activation = call.attrs.get_string("activation", "");
-  if (activation != "Relu" && activation != "Sigmoid" && activation != "Tanh")
-    fail("activation '{}' is not supported", activation);
-  if (call.has(3)) return call.emit(activation, {call.emit1("Add", {result[0], call.in[3]})});
-  return call.emit(activation, result);
-}
-
 Outputs gemm(OnnxCall& call) {
   Attrs attrs = call.attrs;
   attrs.erase("broadcast");  // C broadcasts anyway
@@ -144,8 +134,6 @@ constexpr OnnxOp kOps[] = {
     {"MatMul", import_plain, ""},
     {"Gemm", gemm, "alpha beta transA transB broadcast"},
     {"Einsum", import_plain, "equation"},
-    {"com.microsoft.FusedConv", fused_conv, "activation auto_pad dilations group kernel_shape pads strides",
-     "activations Relu, Sigmoid and Tanh"},
 };
 
 }  // namespace
@@ -156,6 +144,18 @@ Attrs conv_attrs(const OnnxCall& call, const Shape& x, const Shape& w) {
   Attrs attrs = window_attrs(window);
   attrs.set("group", call.attrs.get_int("group", 1));
   return attrs;
+}
+
+ValueId channels_first(const OnnxCall& call, ValueId v) {
+  std::vector<i64> perm = range(call.builder.rank(v));
+  if (perm.size() > 2) std::rotate(perm.begin() + 1, perm.end() - 1, perm.end());
+  return call.transpose(v, perm);
+}
+
+ValueId channels_last(const OnnxCall& call, ValueId v) {
+  std::vector<i64> perm = range(call.builder.rank(v));
+  if (perm.size() > 2) std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  return call.transpose(v, perm);
 }
 
 std::span<const OnnxOp> conv_imports() { return kOps; }

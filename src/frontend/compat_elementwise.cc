@@ -115,9 +115,11 @@ Outputs bias_gelu(OnnxCall& call) {
   return call.emit("Gelu", {sum}, make_attrs({{"approximate", std::string("none")}}));
 }
 
-Outputs quick_gelu(OnnxCall& call) {
+// x * sigmoid(alpha * x)
+Outputs swish(OnnxCall& call) {
   const ValueId x = call.need(0, "X");
-  const ValueId alpha = call.scalar(call.builder.type(x).dtype, call.attrs.get_float("alpha", 1.702));
+  const double otherwise = call.op == "Swish" ? 1 : 1.702;
+  const ValueId alpha = call.scalar(call.builder.type(x).dtype, call.attrs.get_float("alpha", otherwise));
   return call.emit("Mul", {x, call.emit1("Sigmoid", {call.emit1("Mul", {x, alpha})})});
 }
 
@@ -168,6 +170,7 @@ constexpr OnnxOp kOps[] = {
     {"Softplus", import_plain, ""},
     {"Softsign", import_plain, ""},
     {"Sqrt", import_plain, ""},
+    {"Swish", swish, "alpha"},
     {"Tan", import_plain, ""},
     {"Tanh", import_plain, ""},
     {"ThresholdedRelu", import_plain, "alpha"},
@@ -194,7 +197,7 @@ constexpr OnnxOp kOps[] = {
     {"com.microsoft.Gelu", gelu, ""},
     {"com.microsoft.FastGelu", fast_gelu, ""},
     {"com.microsoft.BiasGelu", bias_gelu, ""},
-    {"com.microsoft.QuickGelu", quick_gelu, "alpha"},
+    {"com.microsoft.QuickGelu", swish, "alpha"},
 };
 
 }  // namespace

@@ -36,7 +36,8 @@ ValueId running(const OnnxCall& call, ValueId old, ValueId now) {
   return call.emit1("Add", {kept, call.emit1("Mul", {now, call.scalar(dtype, 1 - momentum)})});
 }
 
-// Normalises by the statistics of the batch itself and gives the running statistics that would be kept.
+// Normalises by the statistics of the batch itself and gives the running statistics that would be kept, and its own:
+// the mean and, as ONNX Runtime has it, one over the deviation.
 Outputs batch_norm_training(OnnxCall& call, const Attrs& attrs) {
   const ValueId x = call.need(0, "X"), spread = call.emit1("Sub", {x, batch_mean(call, x, 1)});
   const ValueId mean = batch_mean(call, x, 0), variance = batch_mean(call, call.emit1("Mul", {spread, spread}), 0);
@@ -44,6 +45,9 @@ Outputs batch_norm_training(OnnxCall& call, const Attrs& attrs) {
       call.emit("BatchNormalization", {x, call.need(1, "scale"), call.need(2, "B"), mean, variance}, attrs);
   results.push_back(running(call, call.need(3, "input_mean"), mean));
   results.push_back(running(call, call.need(4, "input_var"), variance));
+  const ValueId epsilon = call.scalar(call.builder.type(x).dtype, attrs.get_float("epsilon", 0));
+  const ValueId deviation = call.emit1("Sqrt", {call.emit1("Add", {variance, epsilon})});
+  results.insert(results.end(), {mean, call.emit1("Reciprocal", {deviation})});
   return results;
 }
 
@@ -51,9 +55,10 @@ Outputs batch_norm(OnnxCall& call) {
   if (call.opset < 9 && call.attrs.get_int("spatial", 1) == 0) fail("spatial = 0 is not supported");
   if (call.opset < 7 && call.attrs.get_int("is_test", 0) == 0) fail("training is not supported");
   const Attrs attrs = make_attrs({{"epsilon", call.attrs.get_float("epsilon", static_cast<double>(1e-5f))}});
-  if (call.opset >= 14 && call.attrs.get_int("training_mode", 0) != 0) return batch_norm_training(call, attrs);
-  for (size_t i = 1; i < call.outputs(); i++)
-    if (call.wants(i)) fail("training is not supported: output {} is used", i);
+  bool by_outputs = false;
+  for (size_t i = 1; i < call.outputs(); i++) by_outputs |= call.wants(i);
+  if (call.opset >= 14 ? call.attrs.get_int("training_mode", 0) != 0 : by_outputs)
+    return batch_norm_training(call, attrs);
   return call.emit("BatchNormalization", call.in, attrs);
 }
 
@@ -63,6 +68,50 @@ Outputs layer_norm(OnnxCall& call) {
   std::vector<ValueId> inputs = call.in;
   while (!inputs.empty() && inputs.back() == kNone) inputs.pop_back();
   return call.builder.emit({"LayerNormalization", call.name, inputs, {}, std::move(attrs)}, call.wanted);
+}
+
+// x / sqrt(mean(x^2) + epsilon) * scale over the axes from `axis` on; the quotient is computed in f32 at least.
+struct RootMeanNorm {
+  ValueId y, root;
+};
+RootMeanNorm root_mean_norm(const OnnxCall& call, ValueId x, ValueId scale, i64 axis, double epsilon) {
+  const TensorType type = call.builder.type(x);
+  if (!is_float(type.dtype)) fail("input {} is not of a floating-point type", to_string(type));
+  const DType wide = type.dtype == DType::f64 ? DType::f64 : DType::f32;
+  std::vector<i64> axes = range(std::ssize(type.shape));
+  axes.erase(axes.begin(), axes.begin() + normalize_axis(axis, std::ssize(type.shape)));
+  const ValueId in = call.cast(x, wide), square = call.emit1("Mul", {in, in});
+  const ValueId mean = call.emit1("ReduceMean", {square}, make_attrs({{"axes", axes}, {"keepdims", i64{1}}}));
+  const ValueId root = call.emit1("Sqrt", {call.emit1("Add", {mean, call.scalar(wide, epsilon)})});
+  const ValueId quotient = call.cast(call.emit1("Div", {in, root}), type.dtype);
+  const ValueId y = call.emit1("Mul", {quotient, scale});
+  if (call.builder.shape(y) != type.shape)
+    fail("scale {} does not broadcast to {}", to_string(call.builder.shape(scale)), to_string(type.shape));
+  return {y, root};
+}
+
+Outputs rms_norm(OnnxCall& call) {
+  take_inputs(call, 2);
+  const RootMeanNorm norm =
+      root_mean_norm(call, call.need(0, "X"), call.need(1, "scale"), call.attrs.get_int("axis", -1),
+                     call.attrs.get_float("epsilon", static_cast<double>(1e-5f)));
+  return {norm.y, call.wants(1) ? call.emit1("Reciprocal", {norm.root}) : kNone};
+}
+
+// The sum of the input, a skip and perhaps a bias, normalised; the sum is the fourth output.
+Outputs skip_norm(OnnxCall& call) {
+  const bool simplified = call.op == "SkipSimplifiedLayerNormalization";
+  const size_t bias = simplified ? 3 : 4;
+  take_inputs(call, bias + 1);
+  ValueId sum = call.emit1("Add", {call.need(0, "input"), call.need(1, "skip")});
+  if (call.has(bias)) sum = call.emit1("Add", {sum, call.in[bias]});
+  if (call.builder.shape(sum) != call.shape(0)) fail("the skip or the bias does not fit {}", to_string(call.shape(0)));
+  const double epsilon = call.attrs.get_float("epsilon", static_cast<double>(1e-12f));
+  const ValueId gamma = call.need(2, "gamma");
+  const ValueId y = simplified ? root_mean_norm(call, sum, gamma, -1, epsilon).y
+                               : call.emit1("LayerNormalization", {sum, gamma, call.input(3)},
+                                            make_attrs({{"axis", i64{-1}}, {"epsilon", epsilon}}));
+  return {y, kNone, kNone, sum};
 }
 
 Outputs group_norm(OnnxCall& call) {
@@ -76,8 +125,12 @@ constexpr OnnxOp kOps[] = {
     {"LogSoftmax", softmax, "axis"},
     {"Hardmax", softmax, "axis"},
     {"BatchNormalization", batch_norm, "epsilon momentum spatial is_test training_mode",
-     "training from opset 14; spatial = 0 is refused"},
+     "training from opset 7; spatial = 0 is refused"},
     {"LayerNormalization", layer_norm, "axis epsilon stash_type"},
+    {"RMSNormalization", rms_norm, "axis epsilon stash_type"},
+    {"SimplifiedLayerNormalization", rms_norm, "axis epsilon stash_type"},
+    {"com.microsoft.SkipLayerNormalization", skip_norm, "epsilon", "no mean, no inv_std_var"},
+    {"com.microsoft.SkipSimplifiedLayerNormalization", skip_norm, "epsilon", "no mean, no inv_std_var"},
     {"GroupNormalization", group_norm, "epsilon num_groups stash_type"},
     {"InstanceNormalization", import_plain, "epsilon"},
     {"LRN", import_plain, "alpha beta bias size"},

@@ -1,5 +1,5 @@
 // LSTM, GRU and RNN. The batch-first layout of opset 14 becomes transposes around the time-first operator; sequence
-// lengths must be known, and are dropped when every sequence has full length.
+// lengths may be data, and are dropped when they are known and every sequence has full length.
 #include <algorithm>
 
 #include "frontend/importer.h"
@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kLengths = 4, kInitialH = 5, kInitialC = 6;
 
 void drop_full_lengths(OnnxCall& call, i64 steps) {
-  if (!call.has(kLengths)) return;
+  if (!call.has(kLengths) || !call.builder.known(call.in[kLengths])) return;
   const std::vector<i64> lengths = call.known_ints(kLengths, "sequence_lens");
   for (const i64 length : lengths)
     if (length < 0 || length > steps) fail("a sequence has length {} of {} steps", length, steps);
@@ -38,14 +38,12 @@ Outputs recurrent(OnnxCall& call) {
 
 constexpr OnnxOp kOps[] = {
     {"LSTM", recurrent,
-     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout output_sequence",
-     "sequence_lens known"},
+     "activation_alpha activation_beta activations clip direction hidden_size input_forget layout output_sequence"},
     {"GRU", recurrent,
      "activation_alpha activation_beta activations clip direction hidden_size linear_before_reset layout "
-     "output_sequence",
-     "sequence_lens known"},
-    {"RNN", recurrent, "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence",
-     "sequence_lens known"},
+     "output_sequence"},
+    {"RNN", recurrent,
+     "activation_alpha activation_beta activations clip direction hidden_size layout output_sequence"},
 };
 
 }  // namespace

@@ -122,6 +122,15 @@ Counted along_axis(const OnnxCall& call, const Outputs&, i64 otherwise) {
 Counted split(const OnnxCall& call, const Outputs& out) { return along_axis(call, out, 0); }
 Counted softmax(const OnnxCall& call, const Outputs& out) { return along_axis(call, out, call.opset < 13 ? 1 : -1); }
 
+// What normalises all axes from one on, with a scale and a bias for them.
+Counted normalized(const OnnxCall& call, const Outputs&) {
+  for (size_t i = 1; i < call.in.size(); i++)
+    if (count_of(call, i)) refuse(call, i);
+  const Counted counted = *count_of(call, 0);
+  if (counted.axis >= normalize_axis(call.attrs.get_int("axis", -1), call.rank(0))) refuse(call, 0);
+  return counted;
+}
+
 // The rows of the left matrix, or its batch.
 Counted product_rows(const OnnxCall& call, const Outputs& out) {
   for (size_t i = 1; i < call.in.size(); i++)
@@ -251,17 +260,42 @@ struct Rule {
   Outputs (*import)(OnnxCall&, const OnnxOp&);
 };
 constexpr Rule kRules[] = {
-    {"Reshape", reshaped, nullptr},     {"Squeeze", reshaped, nullptr},       {"Unsqueeze", reshaped, nullptr},
-    {"Flatten", reshaped, nullptr},     {"Transpose", transposed, nullptr},   {"Gather", nullptr, gather},
-    {"GatherND", gathered_nd, nullptr}, {"Concat", concatenated, nullptr},    {"Slice", sliced, nullptr},
-    {"Split", split, nullptr},          {"Softmax", softmax, nullptr},        {"LogSoftmax", softmax, nullptr},
-    {"MatMul", product_rows, nullptr},  {"Gemm", product_rows, nullptr},      {"TopK", nullptr, top_k},
-    {"Compress", nullptr, compress},    {"NonZero", nullptr, select_all},     {"NonMaxSuppression", nullptr, suppress},
-    {"Shape", nullptr, looks_at_shape}, {"Size", nullptr, looks_at_shape},    {"ArgMax", nullptr, reduce},
-    {"ArgMin", nullptr, reduce},        {"ReduceSum", nullptr, reduce},       {"ReduceMean", nullptr, reduce},
-    {"ReduceMax", nullptr, reduce},     {"ReduceMin", nullptr, reduce},       {"ReduceProd", nullptr, reduce},
-    {"ReduceL1", nullptr, reduce},      {"ReduceL2", nullptr, reduce},        {"ReduceSumSquare", nullptr, reduce},
-    {"ReduceLogSum", nullptr, reduce},  {"ReduceLogSumExp", nullptr, reduce}, {"Identity", kept, nullptr},
+    {"Reshape", reshaped, nullptr},
+    {"Squeeze", reshaped, nullptr},
+    {"Unsqueeze", reshaped, nullptr},
+    {"Flatten", reshaped, nullptr},
+    {"Transpose", transposed, nullptr},
+    {"Gather", nullptr, gather},
+    {"GatherND", gathered_nd, nullptr},
+    {"Concat", concatenated, nullptr},
+    {"Slice", sliced, nullptr},
+    {"Split", split, nullptr},
+    {"Softmax", softmax, nullptr},
+    {"LogSoftmax", softmax, nullptr},
+    {"MatMul", product_rows, nullptr},
+    {"Gemm", product_rows, nullptr},
+    {"TopK", nullptr, top_k},
+    {"Compress", nullptr, compress},
+    {"NonZero", nullptr, select_all},
+    {"NonMaxSuppression", nullptr, suppress},
+    {"Shape", nullptr, looks_at_shape},
+    {"Size", nullptr, looks_at_shape},
+    {"ArgMax", nullptr, reduce},
+    {"ArgMin", nullptr, reduce},
+    {"ReduceSum", nullptr, reduce},
+    {"ReduceMean", nullptr, reduce},
+    {"ReduceMax", nullptr, reduce},
+    {"ReduceMin", nullptr, reduce},
+    {"ReduceProd", nullptr, reduce},
+    {"ReduceL1", nullptr, reduce},
+    {"ReduceL2", nullptr, reduce},
+    {"ReduceSumSquare", nullptr, reduce},
+    {"ReduceLogSum", nullptr, reduce},
+    {"ReduceLogSumExp", nullptr, reduce},
+    {"Identity", kept, nullptr},
+    {"LayerNormalization", normalized, nullptr},
+    {"RMSNormalization", normalized, nullptr},
+    {"SimplifiedLayerNormalization", normalized, nullptr},
 };
 
 bool is_elementwise(const OnnxOp& op) {

@@ -194,6 +194,25 @@ ValueId OnnxCall::transpose(ValueId v, std::vector<i64> perm) const {
   return emit1("Transpose", {v}, make_attrs({{"perm", std::move(perm)}}));
 }
 
+ValueId OnnxCall::cast(ValueId v, DType dtype) const {
+  if (builder.type(v).dtype == dtype) return v;
+  return emit1("Cast", {v}, make_attrs({{"to", std::string(mcc::name(dtype))}}));
+}
+
+void take_inputs(const OnnxCall& call, size_t most) {
+  for (size_t i = most; i < call.in.size(); i++)
+    if (call.has(i)) fail("takes at most {} inputs, not {}", most, call.in.size());
+}
+
+void require_rank(const OnnxCall& call, size_t i, i64 rank) {
+  if (call.rank(i) != rank) fail("input {} {} is not of rank {}", i, to_string(call.shape(i)), rank);
+}
+
+ValueId positions(const OnnxCall& call, i64 count, Shape shape) {
+  call.builder.reserve_constant({DType::i64, shape}, "a list of positions");
+  return call.constant(Tensor::of<i64>(DType::i64, std::move(shape), range(count)));
+}
+
 std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count) {
   if (values.size() != count) fail("'{}' has {} entries instead of {}", what, values.size(), count);
   for (const i64 value : values)

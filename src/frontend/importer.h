@@ -116,7 +116,12 @@ struct OnnxCall {
   ValueId scalar(DType dtype, double value) const;
   ValueId reshape(ValueId v, Shape shape) const;
   ValueId transpose(ValueId v, std::vector<i64> perm) const;
+  ValueId cast(ValueId v, DType dtype) const;
 };
+
+void take_inputs(const OnnxCall& call, size_t most);              // Error when there are more
+void require_rank(const OnnxCall& call, size_t i, i64 rank);      // Error when input i is missing or of another rank
+ValueId positions(const OnnxCall& call, i64 count, Shape shape);  // 0, 1, ..., count-1 of i64 in this shape
 
 // The list with each entry checked to be `least` .. 2^30, so that window arithmetic stays far from overflow.
 std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count);
@@ -156,8 +161,15 @@ std::span<const OnnxOp> select_imports();
 std::span<const OnnxOp> sequence_imports();
 std::span<const OnnxOp> signal_imports();
 std::span<const OnnxOp> random_imports();
+std::span<const OnnxOp> fused_imports();
+std::span<const OnnxOp> qlinear_imports();
+std::span<const OnnxOp> attention_imports();
+std::span<const OnnxOp> embed_imports();
 
 // The plainest handler: same operator, inputs and attributes.
 Outputs import_plain(OnnxCall& call);
+
+// The result of an operator of the default domain that a node of another one stands for or contains.
+ValueId import_as(const OnnxCall& call, std::string_view op, std::vector<ValueId> in, Attrs attrs = {}, i64 opset = 13);
 
 }  // namespace mcc::frontend

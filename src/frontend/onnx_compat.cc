@@ -8,10 +8,11 @@ namespace mcc::frontend {
 namespace {
 
 using Family = std::span<const OnnxOp> (*)();
-constexpr Family kFamilies[] = {elementwise_imports, shape_imports,    move_imports,      gather_imports,
-                                reduce_imports,      conv_imports,     normalize_imports, recurrent_imports,
-                                resize_imports,      quantize_imports, sample_imports,    select_imports,
-                                sequence_imports,    signal_imports,   random_imports};
+constexpr Family kFamilies[] = {elementwise_imports, shape_imports,     move_imports,      gather_imports,
+                                reduce_imports,      conv_imports,      normalize_imports, recurrent_imports,
+                                resize_imports,      quantize_imports,  sample_imports,    select_imports,
+                                sequence_imports,    signal_imports,    random_imports,    fused_imports,
+                                qlinear_imports,     attention_imports, embed_imports};
 
 std::unordered_map<std::string_view, const OnnxOp*> collect() {
   std::unordered_map<std::string_view, const OnnxOp*> all;
@@ -40,6 +41,13 @@ const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name) {
   if (domain.empty() && full.find('.') != std::string::npos) return nullptr;
   const auto found = table().find(full);
   return found == table().end() ? nullptr : found->second;
+}
+
+ValueId import_as(const OnnxCall& call, std::string_view op, std::vector<ValueId> in, Attrs attrs, i64 opset) {
+  const OnnxOp* row = find_onnx_op("", op);
+  MCC_CHECK(row);
+  OnnxCall inner{call.builder, std::string(op), call.name, opset, std::move(in), {true}, std::move(attrs)};
+  return row->import(inner).at(0);
 }
 
 }  // namespace mcc::frontend

@@ -15,6 +15,7 @@
 #include "frontend/onnx_inputs.h"
 #include "frontend/onnx_names.h"
 #include "frontend/onnx_survey.h"
+#include "frontend/onnx_unread.h"
 #include "frontend/onnx_walk.h"
 
 namespace mcc {
@@ -105,6 +106,7 @@ void make_names_text(Survey& survey) {
 Graph import_model(onnx::ModelProto& model, const frontend::DataFolders& folders, const ImportOptions& options,
                    Survey* survey) {
   check_opset(model);
+  frontend::drop_unread_outputs(model);
   Builder builder;
   frontend::Walker walker(builder, model, folders, survey);
   frontend::Scope scope;

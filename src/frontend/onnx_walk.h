@@ -107,7 +107,7 @@ struct StructuralOp {
 };
 std::span<const StructuralOp> structural_ops();
 
-constexpr i64 kNewestOpset = 22;
+constexpr i64 kNewestOpset = 24;
 
 // onnx_attributes.cc
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name, const Frame& frame);

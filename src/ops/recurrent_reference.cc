@@ -121,7 +121,7 @@ Cell read_cell(const Recurrent& r, std::span<const Tensor* const> in, i64 d) {
 void run_sequence(const Recurrent& r, Cell& cell, std::span<const Tensor* const> in, i64 d, i64 b,
                   std::span<Tensor> out) {
   i64 state_at = flat_index(r.state_shape(), r.state_index<i64>(d, b, 0));
-  i64 length = present(in, kLens) ? in[kLens]->get_int(b) : r.steps;
+  const i64 length = present(in, kLens) ? std::clamp<i64>(in[kLens]->get_int(b), 0, r.steps) : r.steps;
   cell.h = values_or_zero(in, kInitialH, state_at, r.hidden);
   cell.c = values_or_zero(in, kInitialC, state_at, r.hidden);
   for (i64 s = 0; s < length; s++) {
