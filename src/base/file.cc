@@ -63,13 +63,16 @@ FolderHold::~FolderHold() {
   if (fd_ >= 0) close(fd_);
 }
 
-bool FolderHold::take(const fs::path& folder) {
+int FolderHold::take(const fs::path& folder) {
   fd_ = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd_ < 0) return errno;
   std::error_code error;
-  if (fd_ >= 0 && flock(fd_, LOCK_EX | LOCK_NB) == 0 && fs::exists(folder, error)) return true;
-  if (fd_ >= 0) close(fd_);
+  int why = flock(fd_, LOCK_EX | LOCK_NB) == 0 ? 0 : errno;
+  if (why == 0 && !fs::exists(folder, error)) why = ENOENT;
+  if (why == 0) return 0;
+  close(fd_);
   fd_ = -1;
-  return false;
+  return why;
 }
 
 void remove_abandoned(const fs::path& parent, const std::string& prefix) {
@@ -78,18 +81,27 @@ void remove_abandoned(const fs::path& parent, const std::string& prefix) {
     std::error_code ignored;
     if (!entry.path().filename().string().starts_with(prefix) || !entry.is_directory(ignored)) continue;
     FolderHold hold;
-    if (hold.take(entry.path())) fs::remove_all(entry.path(), ignored);
+    if (hold.take(entry.path()) == 0) fs::remove_all(entry.path(), ignored);
   }
 }
 
 TempDir::TempDir() {
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  const char* wanted = std::getenv("TMPDIR");
+  if (error) fail("TMPDIR={}: cannot hold temporary files: {}", wanted ? wanted : "/tmp", error.message());
   static std::once_flag swept;
-  std::call_once(swept, [] { remove_abandoned(fs::temp_directory_path(), "mcc-scratch."); });
-  do {  // until no other process takes the new folder for an abandoned one
-    std::string name = (fs::temp_directory_path() / "mcc-scratch.XXXXXX").string();
+  std::call_once(swept, [&] { remove_abandoned(parent, "mcc-scratch."); });
+  for (;;) {
+    std::string name = (parent / "mcc-scratch.XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) fail("{}: cannot make a temporary folder: {}", name, std::strerror(errno));
     path_ = name;
-  } while (!hold_.take(path_));
+    const int why = hold_.take(path_);
+    if (why == 0) return;
+    if (why == EWOULDBLOCK || why == ENOENT) continue;  // another process takes the new folder for an abandoned one
+    rmdir(name.c_str());
+    fail("{}: cannot hold a temporary folder: {}", name, std::strerror(why));
+  }
 }
 
 TempDir::~TempDir() {

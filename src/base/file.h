@@ -19,7 +19,8 @@ class FolderHold {
   ~FolderHold();
   FolderHold(const FolderHold&) = delete;
   FolderHold& operator=(const FolderHold&) = delete;
-  bool take(const std::filesystem::path& folder);  // false when another process has it, or it is gone
+  // 0, or the errno why not: EWOULDBLOCK when another process has it, ENOENT when it is gone.
+  int take(const std::filesystem::path& folder);
 
  private:
   int fd_ = -1;
@@ -27,8 +28,8 @@ class FolderHold {
 // Removes the folders parent/prefix* that no process holds.
 void remove_abandoned(const std::filesystem::path& parent, const std::string& prefix);
 
-// A folder of its own under $TMPDIR, removed with everything in it at the end of its life. The first one of a process
-// also removes those of killed processes.
+// A folder of its own under $TMPDIR (Error when that cannot be), removed with everything in it at the end of its life.
+// The first one of a process also removes those of killed processes.
 class TempDir {
  public:
   TempDir();

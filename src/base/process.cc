@@ -10,6 +10,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <filesystem>
+
+#include "base/text.h"
 
 extern char** environ;
 
@@ -95,6 +98,15 @@ ProcessResult run_process(const std::vector<std::string>& argv, double limit_s) 
   return result;
 }
 
+std::string ProcessResult::why_failed() const {
+  if (timed_out) return "it took too long";
+  for (const std::string& line : split(err, '\n')) {
+    if (!line.empty() && !line.starts_with("PLEASE submit a bug report")) return line;  // LLVM's first words of a crash
+  }
+  return signal != 0 ? fmt::format("signal {} ({})", signal, strsignal(signal))
+                     : fmt::format("exit status {}", exit_code);
+}
+
 std::string find_program(const std::vector<std::string>& names) {
   const char* path = std::getenv("PATH");
   std::string_view rest = path ? path : "/usr/bin";
@@ -110,7 +122,5 @@ std::string find_program(const std::vector<std::string>& names) {
   }
   throw JobError(fmt::format("{} is not installed: it is needed for this", names[0]));
 }
-
-std::filesystem::path self_path() { return std::filesystem::read_symlink("/proc/self/exe"); }
 
 }  // namespace mcc

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/text.h"
+#include "frontend/onnx_names.h"
 #include "frontend/onnx_weights.h"
 #include "graph/npy.h"
 
@@ -32,6 +33,7 @@ Input read_input(const onnx::ValueInfoProto& info) {
   input.name = info.name();
   const std::string what = fmt::format("input '{}'", info.name());
   if (input.name.empty()) fail("an input of the model has no name");
+  if (valid_utf8(input.name) != input.name) fail("{}: its name is not UTF-8; options could not name it", what);
   if (!info.has_type()) fail("{}: no type is given", what);
   if (!info.type().has_tensor_type()) fail("{}: only tensors are supported, not sequences, maps or optionals", what);
   const auto& type = info.type().tensor_type();

@@ -43,14 +43,27 @@ Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
   return compiled;
 }
 
-// One shared object of all parts; throws JobError with the linker's words.
-void link(const std::vector<std::filesystem::path>& objects, const std::filesystem::path& library) {
-  // With so little to link it is the linker's own start that counts: 0.01 s of mold, 0.07 s of LLVM's.
-  std::vector<std::string> argv = {find_program({"mold", "ld.lld-19", "ld.lld"}), "-shared", "-o", library.string(),
-                                   "--allow-shlib-undefined"};
-  for (const auto& object : objects) argv.push_back(object.string());
-  const ProcessResult linked = run_process(argv, kLinkLimitS);
-  if (linked.exit_code != 0) throw JobError(fmt::format("linking failed: {}", linked.err));
+// One shared object of all parts; "", or why there is none. With so little to link it is the linker's own start that
+// counts: 0.01 s of mold, 0.07 s of LLVM's, which gets the second try.
+std::string link(const std::vector<std::filesystem::path>& objects, const std::filesystem::path& library) {
+  const std::vector<std::string> slower = {"ld.lld-19", "ld.lld"}, any = {"mold", "ld.lld-19", "ld.lld"};
+  std::string why;
+  for (const auto* programs : {&any, &slower}) {
+    std::vector<std::string> argv = {find_program(*programs), "-shared", "-o", library.string(),
+                                     "--allow-shlib-undefined"};
+    for (const auto& object : objects) argv.push_back(object.string());
+    const ProcessResult linked = run_process(argv, kLinkLimitS);
+    if (linked.exit_code == 0) return "";
+    why = linked.why_failed();
+  }
+  return why;
+}
+
+// None of the traces can be run.
+Built all_failed(Built built, size_t traces, const std::string& why) {
+  built.failures.assign(traces, {Outcome::build_error, {}, why});
+  built.candidates.assign(traces, std::nullopt);
+  return built;
 }
 
 }  // namespace
@@ -75,10 +88,7 @@ Built build(const Task& task, std::span<const Trace> traces, const std::filesyst
       const KernelSource source{&task.func, "reference"};
       reference_object = compile_object({&source, 1}, task.target);
     } catch (const std::exception& error) {
-      built.failures.assign(traces.size(),
-                            {Outcome::build_error, {}, fmt::format("the reference program: {}", error.what())});
-      built.candidates.resize(traces.size());
-      return built;
+      return all_failed(built, traces.size(), fmt::format("the reference program: {}", error.what()));
     }
   }
   std::vector<std::filesystem::path> objects = {folder / "reference.o"};
@@ -93,8 +103,8 @@ Built build(const Task& task, std::span<const Trace> traces, const std::filesyst
   }
   if (objects.size() == 1) return built;
   built.library = folder / "batch.so";
-  link(objects, built.library);
-  return built;
+  const std::string why = link(objects, built.library);
+  return why.empty() ? built : all_failed(built, traces.size(), "linking failed: " + why);
 }
 
 }  // namespace mcc

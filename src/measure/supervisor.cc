@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "base/process.h"
 #include "measure/timing.h"
@@ -50,7 +51,7 @@ void Supervisor::start() {
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);  // Ctrl-C is the tuner's to handle
-  std::string program = self_path().string(), flag = "--measure-child";
+  std::string program = kThisProgram, flag = "--measure-child";
   char* argv[] = {program.data(), flag.data(), nullptr};
   const int failed = posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv, environ);
   posix_spawnattr_destroy(&attributes);
@@ -122,7 +123,9 @@ Result Supervisor::death(double limit_s) const {
   if (timed_out_) return {Outcome::timeout, {}, fmt::format("no answer within {} s", limit_s)};
   if (!WIFSIGNALED(status_)) return {Outcome::crash, {}, fmt::format("exit status {}", WEXITSTATUS(status_))};
   const int signal = WTERMSIG(status_);
-  return {Outcome::crash, {}, fmt::format("signal {} ({})", signal, strsignal(signal))};
+  return {signal == SIGKILL ? Outcome::device_lost : Outcome::crash,
+          {},
+          fmt::format("signal {} ({})", signal, strsignal(signal))};
 }
 
 // More seconds of one of the last `sent` results. False: of none of them.
@@ -135,6 +138,7 @@ static bool add_samples(const Reply& reply, size_t sent, const std::vector<Resul
 
 // Sends the candidates, and what is left of them again after each crash.
 double Supervisor::measure(Job job, const std::vector<Result*>& results) {
+  bool killed = false;
   for (size_t done = 0; done < results.size();) {
     if (pid_ <= 0) start();
     send(to_line(job));
@@ -145,6 +149,7 @@ double Supervisor::measure(Job job, const std::vector<Result*>& results) {
       if (!line) {
         if (done == results.size()) return 1;  // it died after the last result
         Result failure = death(limit);
+        if (failure.outcome == Outcome::device_lost && !std::exchange(killed, true)) break;  // once more
         if (!reference_ready) {
           failure.note = "the reference program failed: " + failure.note;
           fail_rest(results, done, failure);

@@ -1,6 +1,7 @@
 // Gives jobs to a measuring process and outlives whatever happens to it: a candidate that crashes, hangs or scribbles
-// costs itself alone, the others of its batch are measured by the next process. The process is `PROGRAM
-// --measure-child`, this same program; it is kept from job to job.
+// costs itself alone, the others of its batch are measured by the next process. No candidate kills outright (SIGKILL):
+// when somebody does, out of memory or by hand, the work is done once more, and is Outcome::device_lost if that is
+// killed too. The process is `PROGRAM --measure-child`, this same program; it is kept from job to job.
 #pragma once
 #include <optional>
 #include <string>

@@ -1,7 +1,7 @@
 // JSON lines of wire.h.
 #include "measure/wire.h"
 
-#include <nlohmann/json.hpp>
+#include "base/json.h"
 
 namespace mcc {
 namespace {
@@ -69,21 +69,20 @@ auto parsed(const char* what, const std::string& line, const F& read) {
 std::string to_line(const Job& job) {
   Json candidates = Json::array();
   for (const CandidateJob& candidate : job.candidates) candidates.push_back(to_json(candidate));
-  return Json{{"task", job.task},
-              {"library", job.library},
-              {"reference", to_json(job.reference)},
-              {"candidates", std::move(candidates)},
-              {"threads", job.threads},
-              {"best", job.best_seconds},
-              {"warmup", job.warmup_runs},
-              {"repeats", job.repeats},
-              {"passes", job.passes},
-              {"sample", job.min_sample_s},
-              {"stop", job.stop_factor},
-              {"tolerance", job.tolerance},
-              {"cold", job.cold_bytes},
-              {"seed", job.seed}}
-      .dump();
+  return json_text(Json{{"task", job.task},
+                        {"library", job.library},
+                        {"reference", to_json(job.reference)},
+                        {"candidates", std::move(candidates)},
+                        {"threads", job.threads},
+                        {"best", job.best_seconds},
+                        {"warmup", job.warmup_runs},
+                        {"repeats", job.repeats},
+                        {"passes", job.passes},
+                        {"sample", job.min_sample_s},
+                        {"stop", job.stop_factor},
+                        {"tolerance", job.tolerance},
+                        {"cold", job.cold_bytes},
+                        {"seed", job.seed}});
 }
 
 Job job_from_line(const std::string& line) {
@@ -119,7 +118,7 @@ std::string to_line(const Reply& reply) {
   }
   if (!reply.result.note.empty()) json["note"] = reply.result.note;
   if (reply.kind == Reply::Kind::done) json["clock"] = {reply.clock_before, reply.clock_after};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 Reply reply_from_line(const std::string& line) {

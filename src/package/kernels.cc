@@ -2,7 +2,6 @@
 // and compiled in parallel, and numbered by first use, so that the result is the same each time.
 #include "package/kernels.h"
 
-#include <spdlog/spdlog.h>
 #include <tbb/parallel_for.h>
 
 #include <cctype>
@@ -26,16 +25,15 @@ std::string clean(std::string_view text) {
 }
 
 loop::Func schedule(const Task& task, const PackageOptions& options, std::string& record) {
-  if (const auto trace = options.traces.find(task.key); trace != options.traces.end()) {
-    Applied applied = mcc::apply(task.func, trace->second);
-    if (applied.func) applied.why_not = loop::verify(*applied.func);
-    if (applied.func && applied.why_not.empty()) {
-      const auto id = options.record_ids.find(task.key);
-      record = id == options.record_ids.end() ? "given" : id->second;
-      return std::move(*applied.func);
-    }
-    spdlog::warn("{}: its logged schedule no longer applies ({}); the default is used", task.name, applied.why_not);
+  const auto trace = options.traces.find(task.key);
+  const auto id = options.record_ids.find(task.key);
+  const bool given = trace != options.traces.end(), recorded = id != options.record_ids.end();
+  if (given) {
+    Applied applied = apply_logged(task, trace->second);
+    record = recorded ? id->second : "given";
+    if (applied.func) return std::move(*applied.func);
   }
+  record = recorded && !given ? id->second : "default";
   Applied applied = mcc::apply(task.func, default_trace(task));
   if (!applied.func)
     throw InternalError(fmt::format("{}: the default schedule does not apply: {}", task.name, applied.why_not));
@@ -43,6 +41,13 @@ loop::Func schedule(const Task& task, const PackageOptions& options, std::string
 }
 
 }  // namespace
+
+Applied apply_logged(const Task& task, const Trace& trace) {
+  Applied applied = mcc::apply(task.func, trace);
+  if (applied.func) applied.why_not = loop::verify(*applied.func);
+  if (!applied.why_not.empty()) applied.func.reset();
+  return applied;
+}
 
 Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& options, const std::string& prefix) {
   Kernels result;

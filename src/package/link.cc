@@ -21,14 +21,27 @@ namespace {
 
 constexpr double kLinkLimitS = 600;
 
-void run_tool(std::vector<std::string> argv, const Files& inputs) {
+// A linker whose disk fills up dies of a signal without a word of it.
+std::string why_failed(const ProcessResult& result, const Files& inputs, const fs::path& out) {
+  u64 needed = 0;
+  std::error_code ignored;
+  for (const fs::path& input : inputs)
+    if (fs::exists(input, ignored)) needed += fs::file_size(input, ignored);
+  for (const fs::path& folder : {fs::absolute(out).parent_path(), fs::temp_directory_path(ignored)}) {
+    const fs::space_info space = fs::space(folder, ignored);
+    if (!ignored && space.available < needed)
+      return fmt::format("the disk of {} is full: {} KiB are left, up to {} are needed", folder.string(),
+                         space.available >> 10, needed >> 10);
+  }
+  return result.why_failed();
+}
+
+void run_tool(std::vector<std::string> argv, const Files& inputs, const fs::path& out) {
   for (const fs::path& input : inputs) argv.push_back(input.string());
   const ProcessResult result = run_process(argv, kLinkLimitS);
-  if (result.exit_code == 0) return;
-  std::string_view why = result.err;
-  why = why.substr(0, why.find('\n'));
-  throw JobError(
-      fmt::format("{} failed: {}", fs::path(argv[0]).filename().string(), result.timed_out ? "it took too long" : why));
+  if (result.exit_code != 0)
+    throw JobError(
+        fmt::format("{} failed: {}", fs::path(argv[0]).filename().string(), why_failed(result, inputs, out)));
 }
 
 bool is_worth_huge_pages(const Files& objects) {
@@ -61,7 +74,7 @@ void link_with_libc(Files inputs, const Target& target, const std::vector<std::s
                                       out.string()};
   command.insert(command.end(), options.begin(), options.end());
   inputs.emplace_back("-lm");
-  run_tool(command, inputs);
+  run_tool(command, inputs, out);
 }
 
 }  // namespace
@@ -123,15 +136,15 @@ void link_shared(const Files& objects, const Files& runtime, const Target& targe
                                       out.string()};
   if (is_worth_huge_pages(objects))
     for (std::string& option : huge_page_options()) command.push_back(std::move(option));
-  run_tool(command, inputs);
+  run_tool(command, inputs, out);
 }
 
 void link_archive(const Files& objects, const fs::path& out) {
-  run_tool({find_program({"llvm-ar-19", "llvm-ar"}), "rcsD", out.string()}, objects);
+  run_tool({find_program({"llvm-ar-19", "llvm-ar"}), "rcsD", out.string()}, objects, out);
 }
 
 void link_object(const Files& objects, const fs::path& out) {
-  run_tool({lld(), "-r", "--build-id=none", "-o", out.string()}, objects);
+  run_tool({lld(), "-r", "--build-id=none", "-o", out.string()}, objects, out);
 }
 
 void link_program(const Files& objects, const Target& target, const fs::path& out) {

@@ -1,12 +1,11 @@
 // See manifest.h. Keys are written in a fixed order; nothing tells when, where or by whom the artifact was made.
 #include "package/manifest.h"
 
-#include <nlohmann/json.hpp>
-
 #include <cctype>
 #include <set>
 
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/version.h"
 #include "codegen/codegen.h"
 #include "graph/print.h"
@@ -118,7 +117,7 @@ std::string manifest_json(const Contents& c, const ManifestFacts& facts) {
                          {"kernels", kernel_list(c)},
                          {"target", Json::parse(to_json(c.options.target))},
                          {"hashes", {{"model", model_hash(c)}, {"files", files}}}};
-  return manifest.dump(1) + "\n";
+  return json_text(manifest, 1) + "\n";
 }
 
 std::string model_header(const Contents& c) {

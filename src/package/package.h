@@ -48,7 +48,7 @@ struct PackageOptions {
   std::filesystem::path out_dir;
   bool strict = false;                            // numerics (Task::strict)
   std::map<std::string, Trace> traces;            // task key -> trace to use; tasks not listed get default_trace
-  std::map<std::string, std::string> record_ids;  // task key -> id of the record the trace came from
+  std::map<std::string, std::string> record_ids;  // task key -> id of the record the trace came from, the default too
   ObjectCache* objects = nullptr;                 // of the same target; may be shared by several package()
 };
 struct Artifact {

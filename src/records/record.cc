@@ -6,8 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/text.h"
 
 namespace mcc {
@@ -15,8 +14,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::array<std::string_view, 6> kOutcomes = {"ok",    "illegal", "build_error",
-                                                       "crash", "timeout", "wrong_result"};
+constexpr std::array<std::string_view, 7> kOutcomes = {"ok",      "illegal",      "build_error", "crash",
+                                                       "timeout", "wrong_result", "device_lost"};
 
 template <typename T>
 T field(const Json& json, const char* key) {
@@ -33,6 +32,15 @@ T field(const Json& json, const char* key) {
 template <typename T>
 T field_or(const Json& json, const char* key, T otherwise) {
   return json.contains(key) ? field<T>(json, key) : std::move(otherwise);
+}
+
+// Every line says its version first.
+i64 version_of(const Json& json) {
+  if (!json.is_object()) fail("tuning record: not a JSON object");
+  const i64 version = field<i64>(json, "v");
+  if (version < 1 || version > kRecordVersion)
+    fail("tuning record: schema version {} is not known to this mcc (it knows 1 to {})", version, kRecordVersion);
+  return version;
 }
 
 }  // namespace
@@ -67,17 +75,13 @@ std::string to_json_line(const Record& record) {
   json["round"] = record.round;
   if (!record.when.empty()) json["when"] = record.when;
   json["mcc"] = record.mcc;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 Record record_from_json_line(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
-  if (!json.is_object()) fail("tuning record: not a JSON object");
   Record record;
-  const i64 version = field<i64>(json, "v");
-  if (version < 1 || version > kRecordVersion)
-    fail("tuning record: schema version {} is not known to this mcc (it knows 1 to {})", version, kRecordVersion);
-  record.version = static_cast<int>(version);
+  record.version = static_cast<int>(version_of(json));
   record.id = field<std::string>(json, "id");
   record.task = field<std::string>(json, "task");
   record.task_name = field_or<std::string>(json, "task_name", "");
@@ -95,6 +99,19 @@ Record record_from_json_line(std::string_view line) {
   record.when = field_or<std::string>(json, "when", "");
   record.mcc = field_or<std::string>(json, "mcc", "");
   return record;
+}
+
+std::string to_json_line(const Note& note) {
+  Json value = Json::parse(note.json, nullptr, false);
+  if (value.is_discarded()) value = nullptr;
+  return json_text(Json{{"v", kRecordVersion}, {"kind", note.kind}, {"key", note.key}, {"value", std::move(value)}});
+}
+
+std::optional<Note> note_from_json_line(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  if (!json.is_object() || !json.contains("kind")) return std::nullopt;
+  version_of(json);
+  return Note{field<std::string>(json, "kind"), field<std::string>(json, "key"), json_text(field<Json>(json, "value"))};
 }
 
 }  // namespace mcc

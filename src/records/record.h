@@ -13,7 +13,8 @@
 
 namespace mcc {
 
-enum class Outcome : u8 { ok, illegal, build_error, crash, timeout, wrong_result };
+// device_lost: there was nothing to measure on, which says nothing about the candidate; never in a log.
+enum class Outcome : u8 { ok, illegal, build_error, crash, timeout, wrong_result, device_lost };
 std::string_view name(Outcome outcome);
 std::optional<Outcome> outcome_from_name(std::string_view name);
 
@@ -45,12 +46,23 @@ struct Record {
 std::string to_json_line(const Record& record);
 Record record_from_json_line(std::string_view line);  // throws Error; accepts all schema versions up to kRecordVersion
 
+// What is no measurement, kept beside the records (docs/LOG.md).
+struct Note {
+  std::string kind, key, json;
+};
+inline constexpr const char* kNoteKinds[] = {"task", "leader", "quality"};
+
+std::string to_json_line(const Note& note);
+std::optional<Note> note_from_json_line(std::string_view line);  // nothing where the line is none; throws Error
+
 class RecordStore {
  public:
   // Creates the file if there is none. Throws Error (unreadable, not a log, newer schema, read-only folder).
   enum class Mode { read_only, read_write };
   static RecordStore open(const std::filesystem::path& file, Mode mode);
   static RecordStore in_memory();
+  // Moves a log to another name, damaged or not. Throws Error while a run uses it.
+  static void set_aside(const std::filesystem::path& file, const std::filesystem::path& other);
   RecordStore(RecordStore&&) noexcept;
   RecordStore& operator=(RecordStore&&) noexcept;
   ~RecordStore();
@@ -66,8 +78,8 @@ class RecordStore {
   // it was found (search/finals.h). Replaces what was there.
   void put_leaders(const std::string& task, const std::string& device, const std::vector<std::string>& ids);
   i64 count() const;
-  // What is no measurement (docs/LOG.md), kept beside the records: pairs of a key and JSON text. In one transaction;
-  // a key that is there already gets the new text.
+  std::vector<std::string> devices() const;  // of all records, each once
+  // Notes of one kind, pairs of a key and JSON text. In one transaction; a key that is there already gets the new text.
   void put_notes(const std::string& kind, const std::vector<std::pair<std::string, std::string>>& notes);
   std::vector<std::pair<std::string, std::string>> notes(const std::string& kind) const;
 

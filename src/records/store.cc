@@ -21,7 +21,8 @@ constexpr int kApplicationId = 0x6d63636c;  // "mccl", in the file's header: tel
 constexpr int kMaxRowBytes = 64 << 20;
 
 // Column `median` holds the time that counts (Result::best; older rows: the median, hence the name).
-constexpr const char* kCreate =
+const std::string kCreate =
+    fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId, kSchema) +
     "CREATE TABLE IF NOT EXISTS records (n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, task TEXT NOT NULL, device "
     "TEXT NOT NULL,"
     " outcome TEXT NOT NULL, median REAL, line TEXT NOT NULL);"
@@ -35,8 +36,11 @@ bool is_damage(int code) {
 }
 
 [[noreturn]] void failed(sqlite3* db, const std::string& file, const char* what) {
+  const int code = sqlite3_errcode(db);
   const std::string message = fmt::format("{}: {}: {}", file, what, sqlite3_errmsg(db));
-  if (is_damage(sqlite3_errcode(db))) throw Error(message);
+  if (is_damage(code)) throw Error(message + "; mcc-tune --fresh keeps this file under another name and starts anew");
+  if (code == SQLITE_FULL)
+    throw JobError(fmt::format("{}; what is in it is safe: mcc-compile --log={} makes the best of it", message, file));
   throw JobError(message);
 }
 
@@ -169,11 +173,8 @@ RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
       fail("{}: holds views, triggers or virtual tables, which no tuning log has", file.string());
     if (write) {
       impl->run("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;", "cannot write the tuning log");
-      if (tables == 0) {
-        impl->run(fmt::format("PRAGMA application_id={}; PRAGMA user_version={};", kApplicationId, kSchema).c_str(),
-                  "cannot write the tuning log");
-        impl->run(kCreate, "cannot write the tuning log");
-      }
+      if (impl->number("SELECT count(*) FROM sqlite_master WHERE name IN ('records', 'by_task', 'notes')") < 3)
+        impl->transaction([&] { impl->run(kCreate.c_str(), "cannot write the tuning log"); });
     } else if (tables == 0) {
       fail("{}: is empty, not a tuning log", file.string());
     } else {
@@ -183,6 +184,23 @@ RecordStore RecordStore::open(const std::filesystem::path& file, Mode mode) {
     throw Error(error.what());
   }
   return RecordStore(std::move(impl));
+}
+
+// Only the last connection can end write-ahead logging, so this tells whether there is another, and folds the
+// write-ahead log of a killed run into the file.
+void RecordStore::set_aside(const std::filesystem::path& file, const std::filesystem::path& other) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(file, error)) fail("{}: is not a tuning log", file.string());
+  Impl impl;
+  const int opened = sqlite3_open_v2(file.c_str(), &impl.db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nullptr);
+  if (opened == SQLITE_OK &&
+      sqlite3_exec(impl.db, "PRAGMA journal_mode=DELETE", nullptr, nullptr, nullptr) == SQLITE_BUSY)
+    fail("{}: is in use by another run; wait for it, or give another --log", file.string());
+  for (const char* part : {"-wal", "-shm", ""}) {  // of a damaged log the first two stay
+    if (!std::filesystem::exists(file.string() + part, error)) continue;
+    std::filesystem::rename(file.string() + part, other.string() + part, error);
+    if (error) fail("{}: cannot be kept as {}: {}", file.string() + part, other.string() + part, error.message());
+  }
 }
 
 void RecordStore::append(const std::vector<Record>& records) {
@@ -233,6 +251,13 @@ void RecordStore::put_leaders(const std::string& task, const std::string& device
       insert.reset();
     }
   });
+}
+
+std::vector<std::string> RecordStore::devices() const {
+  Statement statement(impl_->db, "SELECT DISTINCT device FROM records ORDER BY device", impl_->file);
+  std::vector<std::string> devices;
+  while (statement.step()) devices.push_back(statement.text(0));
+  return devices;
 }
 
 i64 RecordStore::count() const { return impl_->number("SELECT count(*) FROM records"); }

@@ -1,7 +1,6 @@
 #include "search/task_notes.h"
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "loop/loop_ops.h"
 
 namespace mcc {
@@ -13,7 +12,7 @@ void put_tasks(RecordStore& log, const std::vector<Task>& tasks) {
                                          {"strict", task.strict},
                                          {"target", nlohmann::ordered_json::parse(to_json(task.target))},
                                          {"func", loop::print(task.func)}};
-    notes.emplace_back(task.key, json.dump());
+    notes.emplace_back(task.key, json_text(json));
   }
   log.put_notes("task", notes);
 }

@@ -6,10 +6,10 @@
 #include <cmath>
 #include <ctime>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/deadline.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "search/task_notes.h"
@@ -20,8 +20,10 @@ namespace mcc {
 namespace {
 
 constexpr i64 kHopeless = 48;  // a task whose first so many candidates all failed is closed; a run with no others ends
+constexpr int kMostLost = 2;   // batches of a task that came to nothing because the device was lost; then it is closed
 constexpr int kTransferred = 6;  // traces of each similar task that are tried first
 constexpr int kRecallAt = 30;
+constexpr double kSlowPace = 6;  // trials a second, until the first batch tells: that of large kernels
 
 std::string utc_now() {
   const std::time_t t = std::time(nullptr);
@@ -40,6 +42,21 @@ double seconds_of(const Result& result) {
   return result.outcome == Outcome::ok ? result.best() : std::numeric_limits<double>::infinity();
 }
 
+// Without a device nothing was learned about a candidate: it is no trial, and may be proposed again.
+void drop_lost(std::vector<Proposal>& proposals, std::vector<Result>& results) {
+  size_t kept = 0;
+  for (size_t i = 0; i < results.size(); i++) {
+    if (results[i].outcome == Outcome::device_lost) continue;
+    if (kept != i) {
+      proposals[kept] = std::move(proposals[i]);
+      results[kept] = std::move(results[i]);
+    }
+    kept++;
+  }
+  proposals.resize(kept);
+  results.resize(kept);
+}
+
 // All state of one run.
 class Run {
  public:
@@ -50,6 +67,7 @@ class Run {
         options_(options),
         closed_(tasks.size()),
         rounds_(tasks.size()),
+        lost_(tasks.size()),
         deadline_(options.time_budget_s) {
     read_log(tasks);
   }
@@ -77,6 +95,7 @@ class Run {
   std::vector<TaskSearch> searches_;
   std::vector<bool> closed_;
   std::vector<i64> rounds_;  // batches of each task so far
+  std::vector<int> lost_;    // of these: batches without a device
   i64 trials_ = 0;
   i64 measured_now_ = 0;  // trials that were not in the log already
   std::map<std::string, i64> failures_;
@@ -168,8 +187,8 @@ bool Run::out_of_budget() const {
 // A batch that ends with the trials and, at the pace so far, with the time.
 i64 Run::affordable(i64 size) const {
   size = std::min(size, options_.trials - trials_);
-  if (options_.time_budget_s <= 0 || measured_now_ == 0) return size;
-  const double pace = static_cast<double>(measured_now_) / deadline_.elapsed();
+  if (options_.time_budget_s <= 0) return size;
+  const double pace = measured_now_ > 0 ? static_cast<double>(measured_now_) / deadline_.elapsed() : kSlowPace;
   return std::clamp<i64>(static_cast<i64>(pace * deadline_.left()), 1, size);
 }
 
@@ -206,7 +225,7 @@ void Run::note_quality(const std::vector<Proposal>& proposals, const std::vector
                                        {"pairs", quality_.pairs},
                                        {"pairwise_accuracy", quality_.pairwise_accuracy},
                                        {"recall", quality_.recall_at_k}};
-  log_.put_notes("quality", {{fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json.dump()}});
+  log_.put_notes("quality", {{fmt::format("{}|{}|{:08}", options_.model, options_.seed, trials_), json_text(json)}});
 }
 
 void Run::batch(size_t at, i64 size) {
@@ -218,7 +237,12 @@ void Run::batch(size_t at, i64 size) {
   if (proposals.empty()) return;
   std::vector<Trace> traces;
   for (const Proposal& p : proposals) traces.push_back(p.trace);
-  const std::vector<Result> results = runner_.run(search.task(), traces, search.best_seconds());
+  std::vector<Result> results = runner_.run(search.task(), traces, search.best_seconds());
+  drop_lost(proposals, results);
+  if (proposals.empty()) {
+    closed_[at] = ++lost_[at] == kMostLost;
+    return;
+  }
   std::vector<Record> records;
   std::vector<Scheduled> candidates;
   std::vector<double> seconds;
@@ -262,6 +286,7 @@ Progress Run::progress() const {
   p.measured = measured_now_;
   p.failures = failures_;
   p.seconds = deadline_.elapsed();
+  p.seconds_left = deadline_.left();
   p.proposing = proposing_;
   p.runner = runner_.time;
   p.last_round = quality_;
@@ -292,6 +317,8 @@ TuneResult Run::go(const std::function<void(const Progress&)>& on_progress) {
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     result.gave_up = fmt::format("every candidate failed; most often ({} times): {}", most->second, most->first);
   }
+  if (!result.interrupted && trials_ == 0 && std::find(lost_.begin(), lost_.end(), kMostLost) != lost_.end())
+    result.gave_up = "the measuring process is killed each time; is there enough memory?";
   return result;
 }
 

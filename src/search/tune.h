@@ -39,6 +39,7 @@ struct Progress {
   std::map<std::string, i64> failures;  // outcome name -> count
   i64 mistakes = 0;                     // candidates lost to errors of mcc itself (TaskSearch::mistakes)
   double seconds = 0;                   // of this run so far
+  double seconds_left = 0;              // of the time budget; infinity without one
   double proposing = 0;                 // of these: candidates found and ranked, cost model trained
   RunnerTime runner;                    // of these
   RankQuality last_round;               // of the cost model on the last batch

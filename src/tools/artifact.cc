@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cstring>
 
@@ -72,8 +73,8 @@ std::vector<Tensor> run_program(const ArtifactInfo& info, const std::vector<Tens
     throw JobError(fmt::format("{}: the run failed (status {}, signal {}): {}", info.folder.string(), result.exit_code,
                                result.signal, result.err));
   std::vector<Tensor> outputs;
-  for (const ArtifactInfo::Port& port : info.outputs)
-    outputs.push_back(read_npy(scratch.path() / "out" / (file_name_of(port.name) + ".npy")));
+  for (size_t o = 0; o < info.outputs.size(); o++)
+    outputs.push_back(read_npy(scratch.path() / "out" / output_file(info, o)));
   return outputs;
 }
 
@@ -96,11 +97,14 @@ std::vector<std::string> build_c_source(const ArtifactInfo& info, const fs::path
 
 }  // namespace
 
-std::string file_name_of(std::string_view tensor_name) {
-  std::string out;
-  for (const char c : tensor_name)
-    out += std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c) ? c : '_';
-  return out;
+std::string output_file(const ArtifactInfo& info, size_t o) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i <= o; i++) {
+    std::string& name = names.emplace_back(info.outputs[i].name);
+    for (char& c : name) c = std::isalnum(static_cast<unsigned char>(c)) || std::strchr("._-", c) ? c : '_';
+  }
+  const bool taken = std::find(names.begin(), names.end() - 1, names.back()) != names.end() - 1;
+  return taken ? fmt::format("{}~{}.npy", names.back(), o) : names.back() + ".npy";
 }
 
 double port_bytes(const std::vector<ArtifactInfo::Port>& ports) {

@@ -39,6 +39,8 @@ std::vector<std::string> program_command(const ArtifactInfo& info, const std::fi
 // One run on the given inputs, in whatever way the artifact can be run here. Throws JobError when it fails.
 std::vector<Tensor> run_once(const ArtifactInfo& info, const std::vector<Tensor>& inputs, int threads);
 
-std::string file_name_of(std::string_view tensor_name);  // with characters outside [A-Za-z0-9._-] as _
+// Of the file of output number o: its name with characters outside [A-Za-z0-9._-] as _, and ~o after it where an
+// earlier output has the same. As mcc_write_npy() names it.
+std::string output_file(const ArtifactInfo& info, size_t o);
 
 }  // namespace mcc

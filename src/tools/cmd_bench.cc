@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "bench/report.h"
 #include "bench/steps.h"
@@ -52,7 +53,7 @@ Json run_for_json(const std::vector<std::string>& command) {
   return report_of(command[0], run_process(command, kLimitS));
 }
 
-std::vector<std::string> mcc_command(const std::string& command) { return {self_path().string(), command}; }
+std::vector<std::string> mcc_command(const std::string& command) { return {kThisProgram, command}; }
 
 void check_settings(const std::string& where, const Json& own) {
   if (!own.is_object()) fail("{}: want an object, like {{shape: [..], bind: [..]}}", where);
@@ -129,7 +130,7 @@ Subject prepare(const BenchArgs& args, const std::string& model, int threads, co
   s.steps = folder / fmt::format("{}.{}.json", s.name, threads);
   compile(args, s, s.artifact, "so");
   const Graph graph = import_onnx(model, import_args(s).import_options());
-  write_file(s.steps, peer_steps(run_passes(graph, {{"lay_out"}, nullptr})).dump());
+  write_file(s.steps, json_text(peer_steps(run_passes(graph, {{"lay_out"}, nullptr}))));
   return s;
 }
 
@@ -294,22 +295,22 @@ int cmd_bench(const Args& words) {
   }
   const std::vector<Peer> peers = find_peers(args);
   BenchReport report{machine_limits(args), args.passes, args.seconds, {}};
-  fmt::print(stderr, "{}", table_head(report));
+  say(table_head(report));
   int failed = 0;
   for (const std::string& threads : args.threads) {
     for (const std::string& model : args.models) {
       try {
         report.rows.push_back(bench_model(args, model, thread_count(threads), peers, folder));
-        fmt::print(stderr, "{}", table_row(report.rows.back(), report.limits));
+        say(table_row(report.rows.back(), report.limits));
       } catch (const JobError& error) {
         failed++;
-        fmt::print(stderr, "{}\n", error.what());
+        say("{}\n", error.what());
       }
     }
   }
   if (!args.plot.empty()) write_file(args.plot, to_svg(report));
-  fmt::print(stderr, "{}", table_foot(report));
-  if (args.json) fmt::print("{}\n", to_json(report).dump());
+  say(table_foot(report));
+  if (args.json) fmt::print("{}\n", json_text(to_json(report)));
   return failed ? 1 : 0;
 }
 

@@ -2,10 +2,14 @@
 // the same bytes.
 #include <spdlog/spdlog.h>
 
-#include <nlohmann/json.hpp>
+#include <algorithm>
 
 #include "base/deadline.h"
+#include "base/json.h"
+#include "base/say.h"
+#include "base/text.h"
 #include "package/package.h"
+#include "tools/log_choice.h"
 #include "tools/tools.h"
 
 namespace mcc {
@@ -28,15 +32,17 @@ LoweredModel compile_model(const ModelArgs& model) {
 int take_traces(const std::string& log, const std::vector<Task>& tasks, PackageOptions& options) {
   if (log.empty()) return 0;
   const RecordStore store = RecordStore::open(log, RecordStore::Mode::read_only);
-  int found = 0;
-  for (const Task& task : tasks) {
-    const std::vector<Record> best = store.best(task.key, device_key(options.target), 1);
-    if (best.empty()) continue;
-    options.traces[task.key] = best[0].trace;
-    options.record_ids[task.key] = best[0].id;
-    found++;
-  }
-  return found;
+  LogChoice choice = choose_from_log(store, tasks);
+  if (choice.not_applicable > 0)
+    spdlog::warn("{}: {} tasks get the default schedule: what is logged for them no longer applies", log,
+                 choice.not_applicable);
+  const std::vector<std::string> devices = store.devices();
+  const std::string own = device_key(options.target);
+  if (!devices.empty() && std::find(devices.begin(), devices.end(), own) == devices.end())
+    spdlog::warn("{}: has nothing for this device, {}; it was tuned for {}", log, own, join(devices, " and "));
+  options.traces = std::move(choice.traces);
+  options.record_ids = std::move(choice.record_ids);
+  return static_cast<int>(options.traces.size());
 }
 
 void print_json(const CompileArgs& args, const PackageOptions& options, const Artifact& artifact, size_t tasks,
@@ -53,7 +59,7 @@ void print_json(const CompileArgs& args, const PackageOptions& options, const Ar
                                           {"weight_bytes", artifact.weight_bytes},
                                           {"code_bytes", artifact.code_bytes},
                                           {"artifact", artifact.folder.string()}};
-  fmt::print("{}\n", summary.dump());
+  fmt::print("{}\n", json_text(summary));
 }
 
 bool parse(const Args& args, CompileArgs& into) {
@@ -83,9 +89,9 @@ int cmd_compile(const Args& args) {
   const Artifact artifact = package(model, options);
   const double seconds = start.elapsed();
   if (!a.quiet) {
-    fmt::print(stderr, "{}: {} kernels ({} tuned), {:.2f} MiB weights, {:.2f} MiB arena, {:.1f} s\n",
-               artifact.folder.string(), tasks.size(), tuned, static_cast<double>(artifact.weight_bytes) / (1 << 20),
-               static_cast<double>(artifact.arena_bytes) / (1 << 20), seconds);
+    say("{}: {} kernels ({} tuned), {:.2f} MiB weights, {:.2f} MiB arena, {:.1f} s\n", artifact.folder.string(),
+        tasks.size(), tuned, static_cast<double>(artifact.weight_bytes) / (1 << 20),
+        static_cast<double>(artifact.arena_bytes) / (1 << 20), seconds);
   }
   if (a.json) print_json(a, options, artifact, tasks.size(), tuned, seconds);
   return 0;

@@ -4,9 +4,11 @@
 #include <fstream>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
+#include <set>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "records/record.h"
 #include "tools/tools.h"
@@ -18,26 +20,59 @@ using Json = nlohmann::ordered_json;
 
 bool is_jsonl(const std::string& file) { return file.ends_with(".jsonl"); }
 
-std::vector<Record> read_records(const std::string& file) {
-  if (!is_jsonl(file)) return RecordStore::open(file, RecordStore::Mode::read_only).all();
+RecordStore read_jsonl(const std::string& file) {
+  RecordStore log = RecordStore::in_memory();
   std::vector<Record> records;
   i64 number = 0;
   for (const std::string& line : split(read_file(file), '\n')) {
     number++;
     if (trim(line).empty()) continue;
     try {
-      records.push_back(record_from_json_line(line));
+      if (const std::optional<Note> note = note_from_json_line(line))
+        log.put_notes(note->kind, {{note->key, note->json}});
+      else
+        records.push_back(record_from_json_line(line));
     } catch (const Error& error) {
       fail("{}:{}: {}", file, number, error.what());
     }
   }
-  return records;
+  log.append(records);
+  return log;
 }
 
-void write_jsonl(const std::string& file, const std::vector<Record>& records) {
+RecordStore open_log(const std::string& file) {
+  return is_jsonl(file) ? read_jsonl(file) : RecordStore::open(file, RecordStore::Mode::read_only);
+}
+
+std::vector<Record> read_records(const std::string& file) { return open_log(file).all(); }
+
+// Where two logs name leaders of one task, those of equal rank come in the order of their times.
+void add(const RecordStore& from, RecordStore& to) {
+  to.append(from.all());
+  for (const char* kind : kNoteKinds) to.put_notes(kind, from.notes(kind));
+}
+
+RecordStore gather(const std::vector<std::string>& files) {
+  RecordStore all = RecordStore::in_memory();
+  for (const std::string& file : files) add(open_log(file), all);
+  return all;
+}
+
+void write_jsonl(const std::string& file, const RecordStore& log) {
   std::string text;
-  for (const Record& r : records) text += to_json_line(r) + "\n";
+  for (const Record& r : log.all()) text += to_json_line(r) + "\n";
+  for (const char* kind : kNoteKinds)
+    for (auto& [key, json] : log.notes(kind)) text += to_json_line({kind, key, json}) + "\n";
   file == "-" ? void(std::cout << text) : write_file(file, text);
+}
+
+// Adds to a log that exists.
+void write(const std::string& file, const RecordStore& log) {
+  if (is_jsonl(file) || file == "-") return write_jsonl(file, log);
+  RecordStore store = RecordStore::open(file, RecordStore::Mode::read_write);
+  const i64 before = store.count();
+  add(log, store);
+  say("{}: {} records added, {} in all\n", file, store.count() - before, store.count());
 }
 
 std::string ms(const Record& r) {
@@ -73,18 +108,18 @@ int best(const std::vector<std::string>& files) {
 }
 
 Json stats_of(const std::string& file) {
-  const std::vector<Record> records = read_records(file);
+  const RecordStore log = open_log(file);
+  const std::vector<Record> records = log.all();
   std::map<std::string, i64> outcomes, notes;
   std::map<std::string, i64> tasks;
   for (const Record& r : records) {
     outcomes[std::string(name(r.result.outcome))]++, tasks[r.task]++;
-    if (!r.result.note.empty()) notes[r.result.note.substr(0, 60)]++;
+    if (!r.result.note.empty()) notes[utf8(r.result.note.substr(0, 60))]++;
   }
   Json json = {
       {"file", file}, {"records", records.size()}, {"tasks", tasks.size()}, {"outcomes", outcomes}, {"reasons", notes}};
-  if (is_jsonl(file)) return json;
   double right = 0, pairs = 0, recall = 0, rounds = 0;
-  for (const auto& [key, text] : RecordStore::open(file, RecordStore::Mode::read_only).notes("quality")) {
+  for (const auto& [key, text] : log.notes("quality")) {
     const Json note = Json::parse(text, nullptr, false);
     if (!note.is_object()) continue;
     const auto number = [&](const char* key, double otherwise) {
@@ -106,7 +141,7 @@ Json stats_of(const std::string& file) {
 int stats(const std::vector<std::string>& files, bool as_json) {
   Json all = Json::array();
   for (const std::string& file : files) all.push_back(stats_of(file));
-  if (as_json) return std::cout << Json{{"logs", all}}.dump() << "\n", 0;
+  if (as_json) return std::cout << json_text(Json{{"logs", all}}) << "\n", 0;
   for (const Json& log : all) {
     fmt::print("{}: {} records of {} tasks\n", log["file"].get<std::string>(), log["records"].dump(),
                log["tasks"].dump());
@@ -123,37 +158,31 @@ int stats(const std::vector<std::string>& files, bool as_json) {
 // All records of the files, into the last argument (--output).
 int merge(const std::vector<std::string>& files, const std::string& output) {
   if (output.empty()) fail("mcc-log merge: -o FILE is missing");
-  std::vector<Record> records;
-  for (const std::string& file : files) {
-    for (Record& r : read_records(file)) records.push_back(std::move(r));
-  }
-  if (is_jsonl(output) || output == "-") return write_jsonl(output, records), 0;
-  RecordStore store = RecordStore::open(output, RecordStore::Mode::read_write);
-  const i64 before = store.count();
-  store.append(records);
-  fmt::print(stderr, "{}: {} records added, {} in all\n", output, store.count() - before, store.count());
-  return 0;
+  return write(output, gather(files)), 0;
 }
 
-// Keeps the fastest `keep` records of each task and device, in a new file.
+// Keeps the best `keep` records of each task and device, and what the logs say about these.
 int prune(const std::vector<std::string>& files, const std::string& output, i64 keep) {
   if (output.empty()) fail("mcc-log prune: -o FILE is missing");
-  std::map<std::string, std::vector<Record>> by_task;
-  for (const std::string& file : files) {
-    for (Record& r : read_records(file)) {
-      if (r.result.outcome == Outcome::ok) by_task[r.task + " " + r.device].push_back(std::move(r));
-    }
+  std::error_code ignored;
+  for (const std::string& file : files)
+    if (std::filesystem::equivalent(file, output, ignored)) fail("mcc-log prune: -o {} is one of the inputs", output);
+  const RecordStore all = gather(files);
+  std::set<std::pair<std::string, std::string>> tasks;
+  for (const Record& r : all.all()) tasks.emplace(r.task, r.device);
+  RecordStore kept = RecordStore::in_memory();
+  std::set<std::string> known;  // keys of what is kept
+  for (const auto& [task, device] : tasks) {
+    const std::vector<Record> best = all.best(task, device, static_cast<int>(keep));
+    kept.append(best);
+    for (const Record& r : best) known.insert({r.id, r.task});
   }
-  std::vector<Record> kept;
-  for (auto& [key, list] : by_task) {
-    std::stable_sort(list.begin(), list.end(),
-                     [](const Record& a, const Record& b) { return a.result.best() < b.result.best(); });
-    list.resize(std::min(list.size(), static_cast<size_t>(keep)));
-    kept.insert(kept.end(), list.begin(), list.end());
+  for (const char* kind : kNoteKinds) {
+    auto notes = all.notes(kind);
+    std::erase_if(notes, [&](const auto& note) { return !known.contains(note.first); });
+    kept.put_notes(kind, notes);
   }
-  if (is_jsonl(output) || output == "-") return write_jsonl(output, kept), 0;
-  RecordStore::open(output, RecordStore::Mode::read_write).append(kept);
-  return 0;
+  return write(output, kept), 0;
 }
 
 }  // namespace
@@ -175,7 +204,7 @@ int cmd_log(const Args& args) {
       {"export", "FILE... as JSON lines to -o FILE.jsonl (default: standard output)"},
       {"import", "JSON lines FILE... into the log -o FILE"},
       {"train", "cross-validates the cost model on FILE..., trains it on all of them, and writes it to -o FILE"},
-      {"prune", "only the fastest --keep records of each task, to -o FILE"}};
+      {"prune", "only the best --keep records of each task, to -o FILE"}};
   for (const auto& [name, help] : commands) {
     CLI::App* sub = app.add_subcommand(name, help);
     sub->add_option("FILE", files, "tuning logs")->required();

@@ -1,11 +1,12 @@
 // mcc-run: runs an artifact, times it, and writes its outputs or a trace of its kernels. Shared objects for this
 // machine run in this process; other forms run as a program of their own with the same options.
 #include <chrono>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
+#include "base/json.h"
 #include "base/memory.h"
 #include "base/process.h"
+#include "base/say.h"
 #include "graph/npy.h"
 #include "tools/artifact.h"
 #include "tools/tools.h"
@@ -131,7 +132,8 @@ void write_profile(const RunArgs& args, Session& session, i64 runs) {
          {"tid", 1},
          {"args", {{"step", slice.step}, {"symbol", kernel.symbol}, {"task", kernel.task}, {"nodes", kernel.nodes}}}});
   }
-  write_file(args.profile, nlohmann::ordered_json{{"traceEvents", events}, {"displayTimeUnit", "ms"}}.dump() + "\n");
+  const nlohmann::ordered_json trace = {{"traceEvents", events}, {"displayTimeUnit", "ms"}};
+  write_file(args.profile, json_text(trace) + "\n");
 }
 
 nlohmann::ordered_json output_list(const ArtifactInfo& info) {
@@ -142,12 +144,11 @@ nlohmann::ordered_json output_list(const ArtifactInfo& info) {
 }
 
 void print_for_people(const nlohmann::ordered_json& r) {
-  fmt::print(stderr,
-             "{}: {} thread(s), {} runs: min {:.4f} ms, median {:.4f} ms, p90 {:.4f} ms; load {:.2f} ms, first run "
-             "{:.2f} ms\n",
-             r.at("artifact").get<std::string>(), r.at("threads").get<int>(), r.at("runs").get<i64>(),
-             r.at("min_ms").get<double>(), r.at("median_ms").get<double>(), r.at("p90_ms").get<double>(),
-             r.at("load_ms").get<double>(), r.at("first_ms").get<double>());
+  say("{}: {} thread(s), {} runs: min {:.4f} ms, median {:.4f} ms, p90 {:.4f} ms; load {:.2f} ms, first run "
+      "{:.2f} ms\n",
+      r.at("artifact").get<std::string>(), r.at("threads").get<int>(), r.at("runs").get<i64>(),
+      r.at("min_ms").get<double>(), r.at("median_ms").get<double>(), r.at("p90_ms").get<double>(),
+      r.at("load_ms").get<double>(), r.at("first_ms").get<double>());
 }
 
 nlohmann::ordered_json run_here(const RunArgs& args, const ArtifactInfo& info, int threads) {
@@ -159,7 +160,7 @@ nlohmann::ordered_json run_here(const RunArgs& args, const ArtifactInfo& info, i
   if (!args.profile.empty()) write_profile(args, session, args.repeat > 0 ? args.repeat : 10);
   if (!args.output.empty()) {
     for (size_t o = 0; o < session.outputs.size(); o++)
-      write_file(fs::path(args.output) / (file_name_of(info.outputs[o].name) + ".npy"), to_npy(session.outputs[o]));
+      write_file(fs::path(args.output) / output_file(info, o), to_npy(session.outputs[o]));
   }
   return {{"artifact", args.artifact},   {"threads", threads},       {"runs", t.runs},
           {"min_ms", t.min_ms},          {"median_ms", t.median_ms}, {"p90_ms", t.p90_ms},
@@ -213,7 +214,7 @@ int cmd_run(const Args& args) {
   const nlohmann::ordered_json report =
       runs_in_process(info) ? run_here(a, info, threads) : run_as_program(a, info, threads);
   if (a.json)
-    fmt::print("{}\n", report.dump());
+    fmt::print("{}\n", json_text(report));
   else
     print_for_people(report);
   return 0;

@@ -6,9 +6,11 @@
 #include <atomic>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <optional>
 
+#include "base/json.h"
 #include "base/memory.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "costmodel/forest.h"
 #include "measure/runner.h"
@@ -28,6 +30,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr double kSearchShare = 0.95;  // of a time budget; the rest is for finals and whole models
 
+constexpr int kStopSigns[] = {SIGINT, SIGTERM, SIGHUP};  // a person, a container or service manager, a lost terminal
 std::atomic<bool> interrupted{false};
 
 struct TuneArgs : BuildArgs {
@@ -64,10 +67,16 @@ TuneArgs parse(const Args& args, bool& help) {
   return a;
 }
 
-// The first Ctrl-C asks the run to end in good order, the second one ends it at once.
+// The first sign asks the run to end in good order, the second one ends it at once.
 void on_interrupt(int) {
   interrupted = true;
-  signal(SIGINT, SIG_DFL);
+  for (const int sign : kStopSigns) signal(sign, SIG_DFL);
+}
+
+void end_in_good_order() {
+  signal(SIGPIPE, SIG_IGN);  // nobody reads what people are told: no reason to stop
+  for (const int sign : kStopSigns)
+    if (signal(sign, on_interrupt) == SIG_IGN && sign == SIGHUP) signal(sign, SIG_IGN);  // nohup
 }
 
 bool runs_here(const Target& target) {
@@ -113,19 +122,22 @@ void keep_aside(const fs::path& log) {
   if (!fs::exists(log)) return;
   int n = 1;
   while (fs::exists(log.string() + fmt::format(".{}", n))) n++;
-  RecordStore::open(log, RecordStore::Mode::read_write);  // folds the write-ahead log into the file
-  fs::rename(log, log.string() + fmt::format(".{}", n));
+  RecordStore::set_aside(log, log.string() + fmt::format(".{}", n));
 }
 
-// The sum over tasks, where whole programs cannot run here.
-Latency estimate(const Progress& p) {
-  Latency l;
+// Milliseconds of the whole model as the sum over its tasks; nothing while one of them was not measured.
+std::optional<double> sum_ms(const Progress& p, double TaskProgress::* seconds) {
+  double sum = 0;
   for (const TaskProgress& t : p.tasks) {
-    l.default_ms += t.weight * t.default_seconds * 1e3;
-    l.tuned_ms += t.weight * t.best_seconds * 1e3;
+    if (t.*seconds <= 0) return std::nullopt;
+    sum += t.weight * (t.*seconds) * 1e3;
   }
-  return l;
+  return sum;
 }
+
+Json json_of(std::optional<double> ms) { return ms ? Json(*ms) : Json(nullptr); }
+
+std::string text_of(std::optional<double> ms) { return ms ? fmt::format("{:.3f} ms", *ms) : "not measured"; }
 
 Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, const TuneResult& result,
                  const Latency& latency, const fs::path& out) {
@@ -140,8 +152,8 @@ Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, 
   json["seconds"] = p.seconds;
   json["trials_per_second"] = p.trials_per_second();
   json["seconds_by_step"] = {{"propose", p.proposing}, {"build", p.runner.build}, {"measure", p.runner.measure}};
-  json["latency_ms_default"] = latency.default_ms;
-  json["latency_ms_tuned"] = std::min(latency.default_ms, latency.tuned_ms);
+  json["latency_ms_default"] = json_of(latency.default_ms);
+  json["latency_ms_tuned"] = json_of(latency.default_wins() ? latency.default_ms : latency.tuned_ms);
   json["tasks"] = Json::array();
   for (const TaskProgress& t : p.tasks)
     json["tasks"].push_back({{"key", t.key},
@@ -162,23 +174,14 @@ Json result_json(const TuneArgs& a, const Target& target, const Runner& runner, 
 double budget_of(const TuneArgs& a) {
   if (a.time_budget.empty()) return 0;
   const auto seconds = to_seconds(a.time_budget);
-  if (!seconds) fail("--time-budget={}: want a time like 10m, 90s or 1.5h", a.time_budget);
+  if (!seconds || *seconds <= 0) fail("--time-budget={}: want a time like 10m, 90s or 1.5h", a.time_budget);
   return *seconds;
-}
-
-// The fastest trace that each task has in this run.
-Traces best_alone(const Progress& progress) {
-  Traces traces;
-  for (const TaskProgress& t : progress.tasks) {
-    if (t.best_seconds > 0) traces[t.key] = t.best;
-  }
-  return traces;
 }
 
 // All that is known before any work is done; nothing is written.
 int check_only(const Preflight& flight, const Plan& plan, const TuneArgs& a) {
-  if (!a.quiet) fmt::print(stderr, "{}", report(flight, plan));
-  if (a.json) std::cout << to_json(flight, plan).dump() << "\n";
+  if (!a.quiet) say(report(flight, plan));
+  if (a.json) std::cout << json_text(to_json(flight, plan)) << "\n";
   return flight.can_compile() ? 0 : 2;
 }
 
@@ -193,7 +196,7 @@ struct Run {
 
   bool local() const { return runner.name() == "local"; }
   void say(const std::string& text) const {
-    if (!a.quiet) fmt::print(stderr, "{}\n", text);
+    if (!a.quiet) mcc::say("{}\n", text);
   }
 };
 
@@ -201,7 +204,7 @@ TuneResult search(const Run& run, CostModel& cost_model) {
   TuneOptions options;
   options.trials = run.a.trials;
   options.seed = run.a.seed;
-  options.model = run.a.model_name();
+  options.model = utf8(run.a.model_name());  // as it will be read from the log
   options.parts = search_parts(run.a);
   options.stop = &interrupted;
   if (!run.a.time_budget.empty()) {
@@ -216,15 +219,17 @@ TuneResult search(const Run& run, CostModel& cost_model) {
   return result;
 }
 
-// The kernels to ship: the fastest ones by themselves, or, where programs run here, those that are fastest together.
+// The kernels to ship: the log's best ones, or, where programs run here, those that are fastest together.
 Traces choose(const Run& run, const Progress& progress, Latency& latency) {
-  latency = estimate(progress);
-  if (!run.local() || interrupted) return best_alone(progress);
-  FinalsOptions finals;
-  finals.time_budget_s = std::max(std::min(finals.time_budget_s, run.deadline.left() - run.builder.finish_s()), 1e-3);
-  finals.stop = &interrupted;
-  const int decided = run_finals(run.tasks, run.runner, run.log, finals);
-  run.say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
+  latency = {sum_ms(progress, &TaskProgress::default_seconds), sum_ms(progress, &TaskProgress::best_seconds)};
+  if (!run.local()) return choose_from_log(run.log, run.tasks).traces;
+  if (!interrupted) {
+    FinalsOptions finals;
+    finals.time_budget_s = std::max(std::min(finals.time_budget_s, run.deadline.left() - run.builder.finish_s()), 1e-3);
+    finals.stop = &interrupted;
+    const int decided = run_finals(run.tasks, run.runner, run.log, finals);
+    run.say(fmt::format("leaders of {} tasks measured side by side; trying them together in the whole model", decided));
+  }
   Traces traces = run.builder.choose(run.tasks, run.log, run.deadline, latency);
   keep_choice(run.tasks, traces, run.log);
   return traces;
@@ -255,20 +260,20 @@ int cmd_tune(const Args& args) {
   RecordStore log = RecordStore::open(a.log, RecordStore::Mode::read_write);
   ProgramBuilder builder(*flight.model, target, name, a.strict(), interrupted);
   const Run run{a, flight.tasks, deadline, *runner, log, builder};
+  end_in_good_order();
   run.say(summary(flight, plan));
   run.say(fmt::format("{} records in {}, {} runner", log.count(), a.log, runner->name()));
-  signal(SIGINT, on_interrupt);
   if (run.local()) run.say(fmt::format("default schedules: {:.3f} ms", builder.try_default()));
 
   TuneResult result = search(run, *cost_model);
+  if (interrupted) run.say("interrupted: writing the best so far");
   Latency latency;
   const Traces traces = choose(run, result.progress, latency);
   result.interrupted |= interrupted;
-  if (result.interrupted) run.say("interrupted: writing the best so far");
-  const Artifact artifact = builder.write(traces, log, a.out, a.emit);
-  run.say(fmt::format("default {:.3f} ms, tuned {:.3f} ms{}: {}", latency.default_ms, latency.tuned_ms,
+  const Artifact artifact = builder.write(traces, flight.tasks, log, a.out, a.emit);
+  run.say(fmt::format("default {}, tuned {}{}: {}", text_of(latency.default_ms), text_of(latency.tuned_ms),
                       latency.default_wins() ? " (the default ships)" : "", artifact.folder.string()));
-  if (a.json) std::cout << result_json(a, target, *runner, result, latency, artifact.folder).dump() << "\n";
+  if (a.json) std::cout << json_text(result_json(a, target, *runner, result, latency, artifact.folder)) << "\n";
   return result.interrupted ? 130 : 0;
 }
 

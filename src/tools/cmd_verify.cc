@@ -2,9 +2,9 @@
 // The error of an output is its largest absolute difference, relative to the output's largest magnitude. Where a sum of
 // the reference passes the range of its type, the outputs behind it cannot be compared, which is no verdict but an
 // error.
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "base/memory.h"
+#include "base/say.h"
 #include "graph/npy.h"
 #include "graph/tolerance.h"
 #include "ops/op_def.h"
@@ -98,9 +98,9 @@ Judged judge(const VerifyArgs& args, const Graph& graph, const std::vector<Tenso
                               {"largest", c.max_abs_want},
                               {"special_mismatches", c.mismatched_special},
                               {"ok", good}});
-    fmt::print(stderr, "{}: relative error {:.3g} of {:.3g}{}{}\n", info.outputs[o].name, c.relative(), c.max_abs_want,
-               c.mismatched_special ? fmt::format(", {} NaN or infinity mismatches", c.mismatched_special) : "",
-               good ? "" : "  TOO LARGE");
+    say("{}: relative error {:.3g} of {:.3g}{}{}\n", info.outputs[o].name, c.relative(), c.max_abs_want,
+        c.mismatched_special ? fmt::format(", {} NaN or infinity mismatches", c.mismatched_special) : "",
+        good ? "" : "  TOO LARGE");
   }
   return judged;
 }
@@ -123,7 +123,7 @@ bool report(const VerifyArgs& args, const ArtifactInfo& info, const Judged& judg
         {"artifact", info.folder.string()}, {"seed", args.seed}, {"tolerance", judged.tolerance}, {"ok", ok}};
     if (!undecided.empty()) json["undecided"] = undecided;
     json["outputs"] = judged.outputs;
-    fmt::print("{}\n", json.dump());
+    fmt::print("{}\n", json_text(json));
   }
   if (!undecided.empty()) fail("{}: cannot be decided: {}", info.folder.string(), undecided);
   if (!args.json) fmt::print("{}\n", ok ? "ok" : "wrong");

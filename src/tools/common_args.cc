@@ -7,6 +7,8 @@
 namespace mcc {
 namespace {
 
+constexpr int kMostThreads = 4096;  // as cores of a target
+
 // "NAME=VALUE" or "NAME:VALUE", cut at the last separator so that names may hold it.
 std::pair<std::string, std::string> cut(const std::string& option, const std::string& text, char separator) {
   const size_t at = separator == '=' ? text.find('=') : text.rfind(separator);
@@ -78,7 +80,7 @@ void BuildArgs::add_to(CLI::App& app) {
   model.add_to(app);
   add_target(app, target);
   app.add_option("--threads", threads, "threads the artifact uses; default: the target's cores")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(1, kMostThreads));
   app.add_option("--emit", emit, "what the artifact is")
       ->check(CLI::IsMember({"so", "a", "obj", "exe", "c"}))
       ->capture_default_str();

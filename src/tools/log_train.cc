@@ -5,10 +5,10 @@
 #include <iostream>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/hash.h"
+#include "base/json.h"
 #include "costmodel/cost_model.h"
 #include "costmodel/training.h"
 #include "search/task_notes.h"
@@ -81,7 +81,7 @@ int train_cost_model(const std::vector<std::string>& files, const std::vector<st
                                         {"rows", data.rows},          {"tasks", data.groups.size()},
                                         {"judged", v.groups},         {"trees", forest.trees.size()},
                                         {"learned", json(v.learned)}, {"analytic", json(v.analytic)}};
-    return std::cout << all.dump() << "\n", 0;
+    return std::cout << json_text(all) << "\n", 0;
   }
   fmt::print("{} records of {} tasks ({} records without their task)\n", data.rows, data.groups.size(),
              data.without_task);

@@ -1,14 +1,18 @@
 // The program: `mcc COMMAND ...`, or the same under the name mcc-COMMAND. Errors are caught here and nowhere else:
 // exit status 2 for bad usage or input (one line: what, where, what to do), 1 when the job failed.
+#include <fcntl.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <iostream>
 #include <span>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "measure/runner.h"
 #include "tools/tools.h"
@@ -70,26 +74,43 @@ int run(Args args) {
   fail("mcc: there is no command '{}'; see mcc --help", args[0]);
 }
 
+// Standard streams that were closed: what is written there is lost, not what a file that took their place holds.
+void keep_standard_streams() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY);
+}
+
+// What was printed may still wait in a buffer: a disk that is full, or a reader that is gone, shows here at the latest.
+int with_output_written(int status) {
+  std::cout.flush();
+  if (std::fflush(stdout) == 0 && !std::ferror(stdout) && std::cout) return status;
+  say("standard output cannot be written\n");
+  return status == 0 ? 1 : status;
+}
+
+int run_and_report(Args args) {
+  try {
+    return with_output_written(run(std::move(args)));
+  } catch (const Error& error) {
+    say("{}\n", one_line(error.what()));
+    return 2;
+  } catch (const std::bad_alloc&) {
+    say("out of memory\n");
+    return 1;
+  } catch (const std::exception& error) {  // JobError among them
+    say("{}\n", one_line(error.what()));
+    return 1;
+  }
+}
+
 }  // namespace
 }  // namespace mcc
 
 int main(int argc, char** argv) {
+  mcc::keep_standard_streams();
   signal(SIGXFSZ, SIG_IGN);  // a file beyond the size limit is an error of that write, not the end of the process
+  setenv("LLVM_DISABLE_SYMBOLIZATION", "1", 1);  // a linker that crashes leaves no files of its own behind
   spdlog::set_default_logger(spdlog::stderr_color_mt("mcc"));  // standard output holds results only
   spdlog::set_pattern("%^%l%$: %v");
-  try {
-    return mcc::run({argv, argv + argc});
-  } catch (const mcc::Error& error) {
-    fmt::print(stderr, "{}\n", mcc::one_line(error.what()));
-    return 2;
-  } catch (const mcc::JobError& error) {
-    fmt::print(stderr, "{}\n", mcc::one_line(error.what()));
-    return 1;
-  } catch (const std::bad_alloc&) {
-    fmt::print(stderr, "out of memory\n");
-    return 1;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "{}\n", mcc::one_line(error.what()));
-    return 1;
-  }
+  return mcc::run_and_report({argv, argv + argc});
 }

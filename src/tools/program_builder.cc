@@ -17,17 +17,6 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kTimingS = 0.3;    // what one timing of a program is to last
 constexpr double kRunLimitS = 600;  // a program that runs longer is hopeless
 constexpr int kDuelRounds = 3;
-constexpr int kRecordsSearched = 16;  // of a task, for the one that a kernel came from
-
-std::map<std::string, std::string> ids_of(const Traces& traces, const RecordStore& log, const std::string& device) {
-  std::map<std::string, std::string> ids;
-  for (const auto& [task, trace] : traces) {
-    for (const Record& r : log.best(task, device, kRecordsSearched)) {
-      if (r.trace == trace) ids[task] = r.id;
-    }
-  }
-  return ids;
-}
 
 }  // namespace
 
@@ -47,21 +36,22 @@ PackageOptions ProgramBuilder::options(const Traces& traces, const fs::path& out
   return o;
 }
 
-Artifact ProgramBuilder::write(const Traces& traces, const RecordStore& log, const fs::path& out,
-                               const std::string& emit) {
+Artifact ProgramBuilder::write(const Traces& traces, const std::vector<Task>& tasks, const RecordStore& log,
+                               const fs::path& out, const std::string& emit) {
   PackageOptions o = options(traces, out, emit);
-  o.record_ids = ids_of(traces, log, device_key(target_));
+  o.record_ids = ids_of(traces, log, tasks);
   return package(model_, o);
 }
 
-// Median milliseconds of an artifact's run, by mcc-run in a process of its own; infinity when that fails.
-double ProgramBuilder::time_ms(const fs::path& artifact, int repeat) const {
+// Median milliseconds of an artifact's run, by mcc-run in a process of its own; infinity, and why, when that fails.
+double ProgramBuilder::time_ms(const fs::path& artifact, int repeat, std::string* why) const {
   const ProcessResult run =
-      run_process({self_path().string(), "run", artifact.string(), "--json", fmt::format("--repeat={}", repeat),
+      run_process({kThisProgram, "run", artifact.string(), "--json", fmt::format("--repeat={}", repeat),
                    fmt::format("--threads={}", target_.cores)},
                   kRunLimitS);
   const auto json = nlohmann::json::parse(run.out, nullptr, false);
   const bool ok = run.exit_code == 0 && json.is_object() && json.contains("median_ms");
+  if (!ok && why != nullptr) *why = run.why_failed();
   return ok ? json["median_ms"].get<double>() : kInfinity;
 }
 
@@ -69,8 +59,9 @@ double ProgramBuilder::try_default() {
   const Deadline clock(0);
   package(model_, options({}, folder_.path() / "default", "so"));
   build_s_ = clock.elapsed();
-  const double probe = time_ms(folder_.path() / "default", 3);
-  if (std::isinf(probe)) throw JobError("the compiled model does not run: mcc-run fails on it");
+  std::string why;
+  const double probe = time_ms(folder_.path() / "default", 3, &why);
+  if (std::isinf(probe)) throw JobError("the compiled model does not run: " + why);
   repeat_ = static_cast<int>(std::clamp(kTimingS * 1e3 / std::max(probe, 1e-3), 5.0, 2000.0));
   default_ms_ = time_ms(folder_.path() / "default", repeat_);
   return default_ms_;
@@ -90,20 +81,19 @@ double ProgramBuilder::program_seconds(const Traces& traces) {
 // Default and tuned program against each other, interleaved, in processes of their own.
 Latency ProgramBuilder::duel(const Traces& traces) {
   package(model_, options(traces, folder_.path() / "tuned", "so"));
-  Latency l{kInfinity, kInfinity};
+  double usual = kInfinity, tuned = kInfinity;
   for (int round = 0; round < kDuelRounds && (round == 0 || !stop_); round++) {
-    l.default_ms = std::min(l.default_ms, time_ms(folder_.path() / "default", repeat_));
-    l.tuned_ms = std::min(l.tuned_ms, time_ms(folder_.path() / "tuned", repeat_));
+    usual = std::min(usual, time_ms(folder_.path() / "default", repeat_));
+    tuned = std::min(tuned, time_ms(folder_.path() / "tuned", repeat_));
   }
-  return l;
+  return {usual, tuned};
 }
 
 Traces ProgramBuilder::choose(const std::vector<Task>& tasks, const RecordStore& log, const Deadline& deadline,
                               Latency& latency) {
   const RecombineOptions recombining = {.time_budget_s = std::min(60.0, deadline.left() - finish_s())};
   const Traces traces = recombine(tasks, log, recombining, [&](const Traces& t) { return program_seconds(t); }).traces;
-  if (stop_) return traces;
-  latency = duel(traces);
+  latency = traces.empty() ? Latency{default_ms_, std::nullopt} : duel(traces);
   return latency.default_wins() ? Traces{} : traces;
 }
 

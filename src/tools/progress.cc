@@ -5,12 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
+
+#include "base/say.h"
 
 namespace mcc {
 namespace {
 
-constexpr int kBarWidth = 30;
+constexpr size_t kBarWidth = 30;
 
 std::string duration(double seconds) {
   const i64 s = std::llround(seconds);
@@ -21,7 +22,8 @@ std::string duration(double seconds) {
 
 std::string remaining(const Progress& p) {
   if (p.measured <= 0 || p.seconds < 1 || p.trials >= p.trials_total) return "-";
-  return duration(static_cast<double>(p.trials_total - p.trials) / p.trials_per_second());
+  const double to_do = static_cast<double>(p.trials_total - p.trials) / p.trials_per_second();
+  return duration(std::clamp(p.seconds_left, 0.0, to_do));
 }
 
 std::string latency(double seconds) {
@@ -36,9 +38,16 @@ std::string failures(const Progress& p) {
   return text.empty() ? "none" : text;
 }
 
-int terminal_rows() {
+struct Terminal {
+  int rows = 24, columns = 80;
+};
+Terminal terminal() {
   winsize size{};
-  return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 8 ? size.ws_row : 24;
+  Terminal t;
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0) return t;
+  if (size.ws_row > 8) t.rows = size.ws_row;
+  if (size.ws_col > 0) t.columns = size.ws_col;
+  return t;
 }
 
 }  // namespace
@@ -65,44 +74,44 @@ void ProgressView::print_line(const Progress& p) {
   if (p.trials == last_trials_) return;
   last_trials_ = p.trials;
   const std::string task = p.current_task >= 0 ? p.tasks[static_cast<size_t>(p.current_task)].name : "start";
-  fmt::print(stderr, "trials {}/{}  model {}  {:.1f} trials/s  left {}  failed: {}  [{}]\n", p.trials, p.trials_total,
-             latency(run_seconds(p)), p.trials_per_second(), remaining(p), failures(p), task);
+  say("trials {}/{}  model {}  {:.1f} trials/s  left {}  failed: {}  [{}]\n", p.trials, p.trials_total,
+      latency(run_seconds(p)), p.trials_per_second(), remaining(p), failures(p), task);
 }
 
 void ProgressView::draw_table(const Progress& p) {
-  std::string out;
-  if (lines_drawn_ > 0) out += fmt::format("\x1b[{}A\x1b[J", lines_drawn_);
+  const Terminal window = terminal();
   std::vector<size_t> order(p.tasks.size());
   for (size_t i = 0; i < order.size(); i++) order[i] = i;
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return p.tasks[a].weight * p.tasks[a].best_seconds > p.tasks[b].weight * p.tasks[b].best_seconds;
   });
-  const size_t rows = std::min(order.size(), static_cast<size_t>(terminal_rows() - 6));
-  out += fmt::format("{:<46} {:>4} {:>7} {:>12} {:>12} {:>7} {:>8}\n", "task", "x", "trials", "default", "best", "gain",
-                     "GFLOP/s");
-  int lines = 1;
-  for (size_t r = 0; r < rows; r++, lines++) {
+  const size_t rows = std::min(order.size(), static_cast<size_t>(window.rows - 6));
+  std::vector<std::string> lines = {fmt::format("{:<46} {:>4} {:>7} {:>12} {:>12} {:>7} {:>8}", "task", "x", "trials",
+                                                "default", "best", "gain", "GFLOP/s")};
+  for (size_t r = 0; r < rows; r++) {
     const TaskProgress& t = p.tasks[order[r]];
     const bool current = static_cast<int>(order[r]) == p.current_task;
-    out += fmt::format(
-        "{}{:<45.45} {:>4} {:>7} {:>12} {:>12} {:>6} {:>8}\n", current ? ">" : " ", t.name, t.weight, t.trials,
+    lines.push_back(fmt::format(
+        "{}{:<45.45} {:>4} {:>7} {:>12} {:>12} {:>6} {:>8}", current ? ">" : " ", t.name, t.weight, t.trials,
         latency(t.default_seconds), latency(t.best_seconds),
         t.best_seconds > 0 && t.default_seconds > 0 ? fmt::format("{:.2f}x", t.default_seconds / t.best_seconds) : "-",
-        t.best_seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(t.flops) / t.best_seconds / 1e9) : "-");
+        t.best_seconds > 0 ? fmt::format("{:.1f}", static_cast<double>(t.flops) / t.best_seconds / 1e9) : "-"));
   }
-  if (rows < order.size()) out += fmt::format(" ... and {} more\n", order.size() - rows), lines++;
+  if (rows < order.size()) lines.push_back(fmt::format(" ... and {} more", order.size() - rows));
   const double share =
       p.trials_total > 0 ? std::min(1.0, static_cast<double>(p.trials) / static_cast<double>(p.trials_total)) : 1;
-  const int filled = static_cast<int>(share * kBarWidth);
-  out +=
-      fmt::format("[{}{}] {}/{} trials  {:.1f}/s  {} so far, {} left\n", std::string(static_cast<size_t>(filled), '#'),
-                  std::string(static_cast<size_t>(kBarWidth - filled), '.'), p.trials, p.trials_total,
-                  p.trials_per_second(), duration(p.seconds), remaining(p));
-  out += fmt::format("model {}   failed: {}   cost model: pairs {:.2f}, recall {:.2f}\n", latency(run_seconds(p)),
-                     failures(p), p.last_round.pairwise_accuracy, p.last_round.recall_at_k);
-  lines += 2;
-  lines_drawn_ = lines;
-  fmt::print(stderr, "{}", out);
+  const auto filled = static_cast<size_t>(share * kBarWidth);
+  lines.push_back(fmt::format("[{}{}] {}/{} trials  {:.1f}/s  {} so far, {} left", std::string(filled, '#'),
+                              std::string(kBarWidth - filled, '.'), p.trials, p.trials_total, p.trials_per_second(),
+                              duration(p.seconds), remaining(p)));
+  lines.push_back(fmt::format("model {}   failed: {}   cost model: pairs {:.2f}, recall {:.2f}",
+                              latency(run_seconds(p)), failures(p), p.last_round.pairwise_accuracy,
+                              p.last_round.recall_at_k));
+  std::string out;
+  if (lines_drawn_ > 0) out += fmt::format("\x1b[{}A\x1b[J", lines_drawn_);
+  for (const std::string& line : lines) out += line.substr(0, static_cast<size_t>(window.columns)) + "\n";
+  lines_drawn_ = static_cast<int>(lines.size());
+  say(out);
 }
 
 }  // namespace mcc

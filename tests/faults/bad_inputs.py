@@ -109,6 +109,8 @@ def bad_options(checks, args, folder):
         ("no trials", "mcc-tune", [*good, "--runner=sim", "--trials=0"]),
         ("trials in words", "mcc-tune", [*good, "--runner=sim", "--trials=many"]),
         ("bad time", "mcc-tune", [*good, *sim, "--time-budget=soon"]),
+        ("no time", "mcc-tune", [*good, *sim, "--time-budget=0"]),
+        ("far too many threads", "mcc-compile", [*good, "--threads=100000"]),
         ("resume and fresh", "mcc-tune", [*good, *sim, "--resume", "--fresh"]),
         ("unknown option", "mcc-tune", [*good, *sim, "--faster"]),
         ("no model", "mcc-tune", []),

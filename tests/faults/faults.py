@@ -98,7 +98,8 @@ def small_model(path, channels=8):
 def records(bin_folder, log):
     """All records of a log, in order; None when it does not open."""
     done = run(bin_folder / "mcc-log", "export", log)
-    return [json.loads(line) for line in done.out.splitlines()] if done.status == 0 else None
+    lines = [json.loads(line) for line in done.out.splitlines()] if done.status == 0 else None
+    return lines and [line for line in lines if "kind" not in line]  # notes have a kind
 
 
 def tree(folder):

@@ -6,7 +6,7 @@
 Kills are SIGKILL to the tuner alone, anywhere between its start and its end (importing, building, measuring, writing
 the log, writing the artifact).  The records in the log right after each kill must be there, in this order, after all
 later runs.  Then the same with Ctrl-C, sent as a terminal does it, to the whole process group: exit status 130, the log keeps
-what was measured, the best so far is written.
+what was measured, the best so far is written, and no latency is told that was not measured.
 """
 import json
 import os
@@ -110,6 +110,8 @@ def interrupt(checks, args, runner, delay):
             return
         checks.check(all(r["outcome"] == "ok" for r in now), f"{runner}: Ctrl-C was taken for a failure of a candidate")
         summary = json.loads(out) if out.strip() else {}
+        told = summary.get("latency_ms_default"), summary.get("latency_ms_tuned")
+        checks.check(all(ms is None or ms > 0 for ms in told), f"{runner}: after Ctrl-C the latencies are {told}")
         checks.check(summary.get("interrupted") is True and summary["trials"] == len(now),
                      f"{runner}: the summary after Ctrl-C: {out[:300]!r}")
         checks.check(set(tree(folder)) >= {"out/manifest.json", "out/model.so"}, f"{runner}: no artifact after Ctrl-C")

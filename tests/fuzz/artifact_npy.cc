@@ -30,7 +30,9 @@ void read(std::string_view bytes) {
   const auto type = kTypes[static_cast<unsigned char>(bytes[0]) % std::size(kTypes)];
   const mcc_tensor_info info{"out", type.dtype, 2, kShape, 6 * type.size, 0};
   const std::vector<char> data = read_tensor(file, info);
-  MCC_CHECK(mcc_write_npy(folder.path().c_str(), &info, data.data()) == nullptr);
+  mcc_model model{};
+  model.outputs = &info, model.n_outputs = 1;
+  MCC_CHECK(mcc_write_npy(folder.path().c_str(), &model, 0, data.data()) == nullptr);
   MCC_CHECK(read_back([&] { return read_tensor(folder.path() / "out.npy", info); }) == data);
 }
 

@@ -2,6 +2,9 @@
 #include "base/file.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <cerrno>
 
 namespace fs = std::filesystem;
 using namespace mcc;
@@ -12,7 +15,7 @@ TEST(RemoveAbandoned, TakesOnlyWhatNobodyHolds) {
   write_file(dir.path() / "x.stage1" / "inside", "text");
   write_file(dir.path() / "x.stage-file", "text");
   FolderHold hold;
-  ASSERT_TRUE(hold.take(dir.path() / "x.stage2"));
+  ASSERT_EQ(hold.take(dir.path() / "x.stage2"), 0);
   remove_abandoned(dir.path(), "x.stage");
   EXPECT_FALSE(fs::exists(dir.path() / "x.stage1"));
   EXPECT_TRUE(fs::exists(dir.path() / "x.stage2"));
@@ -30,4 +33,35 @@ TEST(TempDir, GoesWithItsContents) {
     EXPECT_TRUE(fs::exists(path / "file")) << "a held folder was removed";
   }
   EXPECT_FALSE(fs::exists(path));
+}
+
+TEST(FolderHold, SaysWhyNot) {
+  const TempDir dir;
+  FolderHold none, again;
+  EXPECT_EQ(none.take(dir.path() / "missing"), ENOENT);
+  EXPECT_EQ(again.take(dir.path()), EWOULDBLOCK);
+}
+
+TEST(TempDir, SaysWhereItCannotBe) {
+  setenv("TMPDIR", "/nowhere/at/all", 1);
+  try {
+    TempDir();
+    ADD_FAILURE() << "a folder in no folder";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/nowhere/at/all"), std::string::npos) << error.what();
+  }
+  unsetenv("TMPDIR");
+}
+
+TEST(TempDir, EndsWhenNoFileCanBeOpened) {
+  const TempDir dir;
+  setenv("TMPDIR", dir.path().c_str(), 1);
+  rlimit before{};
+  getrlimit(RLIMIT_NOFILE, &before);
+  const rlimit none{0, before.rlim_max};
+  setrlimit(RLIMIT_NOFILE, &none);
+  EXPECT_THROW(TempDir(), Error);
+  setrlimit(RLIMIT_NOFILE, &before);
+  unsetenv("TMPDIR");
+  EXPECT_TRUE(fs::is_empty(dir.path())) << "left behind";
 }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr i64 kElements = 64;  // 256 bytes: the data end where the guard page begins
 constexpr const char* kSource = R"(
+#include <signal.h>
 #include <unistd.h>
 enum { N = 64 };
 #define KERNEL(name) void name(void* const* args, char* scratch, void* rt)
@@ -28,6 +29,7 @@ KERNEL(beyond) { twice(X, Y); ((volatile float*)Y)[N] = 0; }
 KERNEL(before) { twice(X, Y); ((volatile float*)Y)[-1000] = 0; }
 KERNEL(changes_input) { twice(X, Y); ((volatile float*)X)[0] = 5; }
 KERNEL(leaves) { _exit(0); }
+KERNEL(killed) { kill(getpid(), SIGKILL); }
 KERNEL(babbles) { twice(X, Y); if (write(1, "no reply\n", 9) != 9) _exit(1); }
 )";
 
@@ -120,6 +122,17 @@ TEST_F(SupervisorTest, AFailingReferenceFailsItsBatchOnly) {
     EXPECT_NE(result.note.find("reference"), std::string::npos) << result.note;
   }
   EXPECT_EQ(name(measure(job({"good"}))[0].outcome), "ok");
+}
+
+TEST_F(SupervisorTest, KilledFromOutsideIsNoVerdict) {
+  const std::vector<Result> results = measure(job({"good", "killed", "good"}));
+  EXPECT_EQ(name(results[0].outcome), "ok");
+  EXPECT_EQ(name(results[1].outcome), "device_lost") << results[1].note;
+  EXPECT_EQ(name(results[2].outcome), "ok");
+  Job bad = job({"good", "good"});
+  bad.task = "nothing";
+  bad.reference = candidate("killed");
+  for (const Result& result : measure(bad)) EXPECT_EQ(name(result.outcome), "device_lost") << result.note;
 }
 
 TEST_F(SupervisorTest, AMissingLibraryIsAReason) {

@@ -30,6 +30,17 @@ TEST(Record, JsonLineRoundTrip) {
   EXPECT_EQ(record_from_json_line(line).trace, record.trace);
 }
 
+TEST(Note, JsonLineRoundTrip) {
+  const Note note{"task", "key", R"({"func":"f\n","n":[1,2.5]})"};
+  const std::string line = to_json_line(note);
+  const std::optional<Note> back = note_from_json_line(line);
+  ASSERT_TRUE(back);
+  EXPECT_EQ(back->kind + back->key + back->json, note.kind + note.key + note.json);
+  EXPECT_FALSE(note_from_json_line(to_json_line(sample(3))));
+  EXPECT_THROW(note_from_json_line(R"({"v":99,"kind":"task","key":"k","value":0})"), Error);
+  EXPECT_THROW(note_from_json_line(R"({"v":1,"kind":"task","key":7,"value":0})"), Error);
+}
+
 TEST(Record, BadLinesAreRefused) {
   EXPECT_THROW(record_from_json_line("{"), Error);
   EXPECT_THROW(record_from_json_line("[]"), Error);
@@ -118,6 +129,33 @@ TEST(RecordStore, DamageIsAnError) {
   const RecordStore store = RecordStore::open(file, RecordStore::Mode::read_only);
   EXPECT_THROW(store.all(), Error);
   EXPECT_THROW(store.count(), Error);
+}
+
+TEST(RecordStore, AHalfMadeLogIsCompleted) {
+  const TempDir dir;
+  const auto file = dir.path() / "log.db";
+  RecordStore::open(file, RecordStore::Mode::read_write).append({sample(0)});
+  run_sql(file, "DROP TABLE notes");
+  RecordStore store = RecordStore::open(file, RecordStore::Mode::read_write);
+  store.put_leaders("even", "dev", {"id0"});
+  EXPECT_EQ(store.best("even", "dev", 1).size(), 1u);
+}
+
+TEST(RecordStore, IsSetAsideWhenNobodyUsesIt) {
+  const TempDir dir;
+  const auto file = dir.path() / "log.db", other = dir.path() / "log.db.1";
+  {
+    RecordStore store = RecordStore::open(file, RecordStore::Mode::read_write);
+    store.append({sample(0)});
+    EXPECT_THROW(RecordStore::set_aside(file, other), Error);
+    store.append({sample(1)});
+  }
+  RecordStore::set_aside(file, other);
+  EXPECT_FALSE(std::filesystem::exists(file));
+  EXPECT_EQ(RecordStore::open(other, RecordStore::Mode::read_only).count(), 2);
+  write_file(file, "damaged beyond all recognition");
+  RecordStore::set_aside(file, dir.path() / "log.db.2");
+  EXPECT_EQ(read_file(dir.path() / "log.db.2"), "damaged beyond all recognition");
 }
 
 TEST(RecordStore, TwoWritersWait) {

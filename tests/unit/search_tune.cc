@@ -58,6 +58,22 @@ class Broken : public Runner {
   std::set<std::string> keys_;
 };
 
+// Somebody kills it at this task, and once in a while at any.
+class Lossy : public Runner {
+ public:
+  explicit Lossy(std::string key) : key_(std::move(key)) {}
+  std::string name() const override { return "sim"; }
+  std::vector<Result> run(const Task& task, std::span<const Trace> traces, double best_seconds) override {
+    std::vector<Result> results = simulated_runner(3)->run(task, traces, best_seconds);
+    for (size_t i = 0; i < results.size(); i++)
+      if (task.key == key_ || i % 5 == 1) results[i] = {Outcome::device_lost, {}, "signal 9"};
+    return results;
+  }
+
+ private:
+  std::string key_;
+};
+
 // On which one trace is ten times slower than it was.
 class Sober : public Runner {
  public:
@@ -197,6 +213,18 @@ TEST(Tune, OneHopelessTaskDoesNotStopTheOthers) {
   EXPECT_LE(result.progress.tasks[0].trials, 96);
   EXPECT_EQ(result.progress.tasks[0].best_seconds, 0);
   EXPECT_GE(result.progress.tasks[1].trials, 100);
+}
+
+TEST(Tune, WhatIsLostIsNoRecord) {
+  RecordStore log = RecordStore::in_memory();
+  const std::vector<Task> tasks = {conv_task(1), matmul_task(1)};
+  Lossy runner(tasks[0].key);
+  const TuneResult result = tune_with(runner, tasks, log, 60);
+  EXPECT_EQ(result.progress.trials, 60);
+  EXPECT_EQ(log.count(), 60);
+  for (const Record& r : log.all()) EXPECT_TRUE(r.task == tasks[1].key && r.result.outcome != Outcome::device_lost);
+  RecordStore none = RecordStore::in_memory();
+  EXPECT_NE(tune_with(runner, {tasks[0]}, none, 60).gave_up, "");
 }
 
 TEST(Tune, StopsAfterTheBatchInFlight) {

@@ -53,14 +53,12 @@ static options parse(int argc, char** argv, const mcc_model* model, const char**
   for (int i = 1; i < argc; i++) {
     const char *argument = argv[i], *value;
     if ((value = value_of(argument, "--input="))) {
-      const char* cut = strrchr(value, '=');
-      int32_t found = -1;
-      for (int32_t k = 0; cut && k < model->n_inputs; k++)
-        if (strlen(model->inputs[k].name) == (size_t)(cut - value) &&
-            !strncmp(model->inputs[k].name, value, (size_t)(cut - value)))
-          found = k;
-      if (found < 0) die(2, argument, "want --input=NAME=FILE.npy with the name of an input");
-      files[found] = cut + 1;
+      const char* file = NULL; /* names and paths may hold a '=', too */
+      for (int32_t k = 0; k < model->n_inputs; k++) {
+        const char* rest = value_of(value, model->inputs[k].name);
+        if (rest && *rest == '=') files[k] = file = rest + 1;
+      }
+      if (!file) die(2, argument, "want --input=NAME=FILE.npy with the name of an input");
     } else if ((value = value_of(argument, "--output="))) {
       o.output_dir = value;
     } else if ((value = value_of(argument, "--seed="))) {
@@ -146,7 +144,7 @@ int main(int argc, char** argv) {
   if (mcc_time_runs(mcc_model_run, model, inputs, outputs, arena, rt, o.repeat, &timing) != MCC_OK)
     die(1, model->name, "the run failed");
   for (int32_t i = 0; o.output_dir && i < model->n_outputs; i++) {
-    const char* wrong = mcc_write_npy(o.output_dir, &model->outputs[i], outputs[i]);
+    const char* wrong = mcc_write_npy(o.output_dir, model, i, outputs[i]);
     if (wrong) die(1, o.output_dir, wrong);
   }
   if (o.json)
@@ -155,5 +153,6 @@ int main(int argc, char** argv) {
     fprintf(stderr, "%s: %lld runs, min %.4f ms, median %.4f ms\n", model->name, (long long)timing.runs, timing.min_ms,
             timing.median_ms);
   mcc_runtime_destroy(rt);
+  if (fflush(stdout) != 0 || ferror(stdout)) die(1, "standard output", "cannot be written");
   return 0;
 }

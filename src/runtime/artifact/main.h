@@ -11,9 +11,9 @@ const char* mcc_dtype_name(int32_t dtype); /* "f32", ... as in the manifest */
 
 /* Reads a C-order .npy file into `into`, which has room for info->bytes. NULL, or why not. */
 const char* mcc_read_npy(const char* file, const mcc_tensor_info* info, void* into);
-/* Writes DIR/NAME.npy, NAME being the tensor's with characters outside [A-Za-z0-9._-] as _; bf16 as f32. NULL, or why
- * not. */
-const char* mcc_write_npy(const char* dir, const mcc_tensor_info* info, const void* data);
+/* Writes output number `o` as DIR/NAME.npy, NAME being its own with characters outside [A-Za-z0-9._-] as _, and ~o
+   after it where an earlier output has the same; bf16 as f32. NULL, or why not. */
+const char* mcc_write_npy(const char* dir, const mcc_model* model, int32_t o, const void* data);
 /* Fills an input from the documented generator (xorshift32, one stream for each input by its number). */
 void mcc_random_input(const mcc_tensor_info* info, uint32_t seed, void* into);
 

@@ -98,13 +98,22 @@ static void print_header(FILE* f, const mcc_tensor_info* info) {
   fprintf(f, "%s%*s\n", header, padded - n - 1, "");
 }
 
-const char* mcc_write_npy(const char* dir, const mcc_tensor_info* info, const void* data) {
-  char path[4096];
+static char plain(char c) { return isalnum((unsigned char)c) || (c && strchr("._-", c)) ? c : '_'; }
+
+static int same_file(const char* a, const char* b) {
+  while (*a && *b && plain(*a) == plain(*b)) a++, b++;
+  return !*a && !*b;
+}
+
+const char* mcc_write_npy(const char* dir, const mcc_model* model, int32_t o, const void* data) {
+  const mcc_tensor_info* info = &model->outputs[o];
+  char path[4096], number[16] = "";
   size_t n = (size_t)snprintf(path, sizeof path, "%s/", dir);
-  for (const char* c = info->name; *c && n + 5 < sizeof path; c++)
-    path[n++] = isalnum((unsigned char)*c) || strchr("._-", *c) ? *c : '_';
-  if (n + 5 >= sizeof path) return "has too long a path";
-  memcpy(path + n, ".npy", 5);
+  for (const char* c = info->name; *c && n < sizeof path; c++) path[n++] = plain(*c);
+  for (int32_t i = 0; i < o; i++)
+    if (same_file(model->outputs[i].name, info->name)) snprintf(number, sizeof number, "~%d", (int)o);
+  if (n + sizeof number + 5 > sizeof path) return "has too long a path";
+  snprintf(path + n, sizeof path - n, "%s.npy", number);
   FILE* f = fopen(path, "wb");
   if (!f) return "cannot be written";
   print_header(f, info);
