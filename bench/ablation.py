@@ -2,11 +2,11 @@
 """What each part of the search is worth: six workloads, tuned with one part more each time; the best latency after 64, 300
 (and, with --trials=1000, 1,000) measurements, relative to the best that any of the runs found.
 
-  bench/ablation.py MODELS_DIR OUT_DIR [--trials=N] [--seeds=1,2] [--cost-model=FILE] [--mcc-tune=PATH]
+  bench/ablation.py MODELS_DIR OUT_DIR [--trials=N] [--seeds=1,2] [--train-on=LOG.db... | --cost-model=FILE] [--bin=DIR]
 
 MODELS_DIR: single layers by scripts/make_zoo.py --ops. The row "+ transfer" starts from a log of other layers (64 trials each),
-the row "+ shipped model" from the cost model given: one trained without these layers (mcc-log train --except), else the judge
-would have seen the answers. Runs are kept in OUT_DIR/*.db: started again, it goes on. Run it on an otherwise idle machine.
+the row "+ shipped model" from a cost model trained on the logs of --train-on without these layers, else the judge would have seen
+the answers; or from the one given (default: the one that ships, which has seen such layers). Runs are kept in OUT_DIR/*.db: started again, it goes on. Run it on an otherwise idle machine.
 """
 import argparse
 import json
@@ -19,6 +19,9 @@ import sys
 
 WORKLOADS = ["conv_56x56x64_64_3x3_s1", "conv_28x28x256_256_3x3_s2", "conv_14x14x1024_256_1x1_s1",
              "dwconv_56x56x128_3x3_s1", "gemm_128x768x3072", "matmul_1024x1024x1024"]
+# What the names of their tasks contain.
+TASKS = ["56x56x64 -> 64 3x3 s1", "28x28x256 -> 256 3x3 s2", "14x14x1024 -> 256 1x1", "56x56x128 -> 128 3x3 s1 g128",
+         "128x768x3072", "1024x1024x1024"]
 DONORS = ["conv_28x28x128_128_3x3_s1", "conv_56x56x128_128_3x3_s2", "conv_28x28x512_256_1x1_s1",
           "dwconv_28x28x256_3x3_s1", "gemm_128x768x768", "matmul_pv_12x128x64x128"]
 # Name of the row, --cost-model, --without.
@@ -32,11 +35,21 @@ ROWS = [("random", "none", "evolution,draft,descent,transfer"),
 
 
 def tune(args, model, log, trials, seed, cost_model, without):
-    command = [args.mcc_tune, str(model), "--threads=1", f"--trials={trials}", f"--seed={seed}", f"--log={log}", "--quiet",
+    command = [args.bin / "mcc-tune", str(model), "--threads=1", f"--trials={trials}", f"--seed={seed}", f"--log={log}", "--quiet",
                f"--cost-model={cost_model}", "-o", str(args.out / "artifact")]
     if without:
         command.append(f"--without={without}")
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def train_without_workloads(args):
+    model = args.out / "without.forest"
+    if not model.exists():
+        command = [args.bin / "mcc-log", "train", *args.train_on, "-o", model]
+        for task in TASKS:
+            command += ["--except", task]
+        subprocess.run(command, check=True, stdout=sys.stderr)
+    return str(model)
 
 
 def best_after(log, seed, counts):
@@ -98,12 +111,15 @@ def main():
     parser.add_argument("--seeds", type=lambda text: [int(s) for s in text.split(",")], default=[1])
     parser.add_argument("--workloads", type=lambda text: text.split(","), default=WORKLOADS)
     parser.add_argument("--cost-model", default="shipped")
-    parser.add_argument("--mcc-tune", default=str(pathlib.Path(__file__).parent.parent / "build/bin/mcc-tune"))
+    parser.add_argument("--train-on", type=pathlib.Path, nargs="+")
+    parser.add_argument("--bin", type=pathlib.Path, default=pathlib.Path(__file__).resolve().parent.parent / "build/bin")
     args = parser.parse_args()
     missing = [w for w in args.workloads if not (args.models / f"{w}.onnx").exists()]
     if missing:
         parser.error(f"{args.models} holds no {missing[0]}.onnx (scripts/make_zoo.py --ops)")
     args.out.mkdir(parents=True, exist_ok=True)
+    if args.train_on:
+        args.cost_model = train_without_workloads(args)
     counts = sorted({c for c in (64, 300, 1000) if c <= args.trials} | {args.trials})
     table(args, counts, run(args, counts))
 

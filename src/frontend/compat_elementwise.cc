@@ -15,7 +15,13 @@ Outputs cast_to(OnnxCall& call, DType dtype) {
 Outputs cast(OnnxCall& call) { return cast_to(call, dtype_from_onnx(call.attrs.get_int("to"), "Cast to")); }
 Outputs cast_like(OnnxCall& call) { return cast_to(call, call.builder.type(call.need(1, "target_type")).dtype); }
 
-// One bound after the other, so that bounds which only become known when the model runs can take Max and Min.
+bool fits_attribute(const OnnxCall& call, size_t input) {
+  const Tensor* bound = call.builder.known(call.in[input]);
+  return bound && (bound->size() != 1 || is_exact_double(*bound, 0));
+}
+
+// One bound after the other, so that bounds that attributes cannot hold can take Max and Min: those that only become
+// known when the model runs, and wide integers.
 Outputs clip_in_steps(const OnnxCall& call) {
   ValueId result = call.need(0, "input");
   const struct {
@@ -24,7 +30,7 @@ Outputs clip_in_steps(const OnnxCall& call) {
   } bounds[] = {{1, "min", "Max"}, {2, "max", "Min"}};
   for (const auto& bound : bounds) {
     if (!call.has(bound.input)) continue;
-    if (call.builder.known(call.in[bound.input]))
+    if (fits_attribute(call, bound.input))
       result = call.emit1("Clip", {result}, make_attrs({{bound.name, call.known_number(bound.input, bound.name)}}));
     else
       result = call.emit1(bound.op, {result, call.in[bound.input]});
@@ -37,7 +43,7 @@ Outputs clip(OnnxCall& call) {
   const ValueId x = call.need(0, "input");
   if (call.opset < 11) return call.emit("Clip", {x}, call.attrs);
   for (const size_t bound : {1, 2})
-    if (call.has(bound) && !call.builder.known(call.in[bound])) return clip_in_steps(call);
+    if (call.has(bound) && !fits_attribute(call, bound)) return clip_in_steps(call);
   Attrs attrs;
   if (call.has(1)) attrs.set("min", call.known_number(1, "min"));
   if (call.has(2)) attrs.set("max", call.known_number(2, "max"));

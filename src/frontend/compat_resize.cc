@@ -32,9 +32,10 @@ void use_scales(Geometry& g, const Shape& in, const std::vector<double>& scales,
   for (size_t i = 0; i < axes.size(); i++) {
     const size_t d = at(axes[i]);
     if (!(scales[i] > 0 && scales[i] < 1e6)) fail("a scale is {}", scales[i]);
-    const double part = crops ? g.roi[d + in.size()] - g.roi[d] : 1.0;
+    // In float32, as exporters and runtimes do: 10 * 1.3 is 13 (and 12.9999995 in float64).
+    const auto part = static_cast<float>(crops ? g.roi[d + in.size()] - g.roi[d] : 1.0);
     g.scales[d] = scales[i];
-    g.sizes[d] = extent_of(static_cast<double>(in[d]) * part * scales[i]);
+    g.sizes[d] = extent_of(static_cast<float>(in[d]) * part * static_cast<float>(scales[i]));
   }
 }
 

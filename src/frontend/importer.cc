@@ -7,7 +7,7 @@
 #include <span>
 
 #include "base/text.h"
-#include "ops/op_def.h"
+#include "ops/work.h"
 
 namespace mcc::frontend {
 namespace {
@@ -16,21 +16,6 @@ constexpr size_t kMaxSequenceItems = size_t{1} << 24;  // of all together, each 
 constexpr i64 kMaxConstantBytes = i64{256} << 20;      // of one folded value
 constexpr i64 kMaxFoldedBytes = i64{1} << 30;          // of all folded and made-up values together
 constexpr i64 kMaxValueBytes = i64{1} << 46;  // far from where offsets, and their products with strides, overflow
-constexpr double kMaxFoldingWork = 4e9;       // multiplications, roughly, of one folded node
-
-// Multiplications that a contraction needs: for A[m,k] x B[k,n] = C[m,n] it is exactly sqrt(|A| |B| |C|). A window goes
-// over its taps for each element, the padding too.
-double work_estimate(const Node& node, std::span<const TensorType> in, std::span<const TensorType> out) {
-  double product = 1, largest = 1, taps = 1;
-  for (const i64 extent : node.attrs.get_ints("kernel_shape", {})) taps *= static_cast<double>(extent);
-  for (const TensorType& type : in.first(std::min<size_t>(in.size(), 2)))
-    if (!is_missing(type)) product *= std::max<double>(1, static_cast<double>(elements(type.shape)));
-  for (const TensorType& type : out)
-    if (!is_missing(type)) largest = std::max(largest, static_cast<double>(elements(type.shape)));
-  const OpDef* op = find_op(node.op);
-  const bool contraction = op && (op->fuse == FuseKind::anchor || op->fuse == FuseKind::opaque) && in.size() >= 2;
-  return std::max(contraction ? std::sqrt(product * largest) : largest, largest * taps);
-}
 
 }  // namespace
 
@@ -153,6 +138,15 @@ const Tensor& OnnxCall::known(size_t i, std::string_view what) const {
        join(options, " "));
 }
 
+bool is_exact_double(const Tensor& tensor, i64 i) {
+  const DType dtype = tensor.type.dtype;
+  if (!is_int(dtype) || size_of(dtype) < 8) return true;
+  constexpr i64 kExact = i64{1} << 53;
+  const i64 value = tensor.get_int(i), largest = dtype == DType::u64 ? -1 : max_value(dtype);
+  const bool small = value <= kExact && value >= (dtype == DType::u64 ? 0 : -kExact);
+  return small || value == largest || (dtype == DType::i64 && value == min_value(dtype));
+}
+
 std::vector<i64> OnnxCall::known_ints(size_t i, std::string_view what) const {
   const Tensor& tensor = known(i, what);
   if (!is_int(tensor.type.dtype)) fail("input '{}' is {}, not integers", what, mcc::name(tensor.type.dtype));
@@ -169,6 +163,7 @@ i64 OnnxCall::known_int(size_t i, std::string_view what) const {
 double OnnxCall::known_number(size_t i, std::string_view what) const {
   const Tensor& tensor = known(i, what);
   if (tensor.size() != 1) fail("input '{}' has {} elements instead of one", what, tensor.size());
+  if (!is_exact_double(tensor, 0)) fail("input '{}' is {}: beyond 2^53 it is not supported", what, tensor.get_int(0));
   return tensor.get(0);
 }
 

@@ -74,6 +74,10 @@ class Builder {
 
 using Outputs = std::vector<ValueId>;
 
+// Whether a double, which is what attributes are, holds element i: wide integers beyond 2^53 may be lost, but for their
+// type's bounds, which conversion back gives again.
+bool is_exact_double(const Tensor& tensor, i64 i);
+
 // One ONNX node, its inputs already values of the graph, its attributes converted (those that hold graphs left out).
 struct OnnxCall {
   Builder& builder;
@@ -97,7 +101,7 @@ struct OnnxCall {
   const Tensor& known(size_t i, std::string_view what) const;
   std::vector<i64> known_ints(size_t i, std::string_view what) const;
   i64 known_int(size_t i, std::string_view what) const;        // exactly one element
-  double known_number(size_t i, std::string_view what) const;  // likewise
+  double known_number(size_t i, std::string_view what) const;  // likewise; Error when a double cannot hold it
 
   // A list that older opsets give as attribute `key` and newer ones as input i; `otherwise` when there is neither.
   std::vector<i64> ints_from(size_t i, const std::string& key, std::vector<i64> otherwise = {}) const;

@@ -19,14 +19,14 @@ int kind_of(const AttributeProto& a) {
   return a.ints_size() ? AttributeProto::INTS : AttributeProto::UNDEFINED;
 }
 
-void convert(const AttributeProto& a, const std::string& name, Attrs& attrs, const std::filesystem::path& folder) {
+void convert(const AttributeProto& a, const std::string& name, Attrs& attrs, const DataFolders& folders) {
   switch (kind_of(a)) {
     case AttributeProto::FLOAT: attrs.set(name, static_cast<double>(a.f())); break;
     case AttributeProto::INT: attrs.set(name, static_cast<i64>(a.i())); break;
     case AttributeProto::STRING: attrs.set(name, a.s()); break;
     case AttributeProto::INTS: attrs.set(name, std::vector<i64>(a.ints().begin(), a.ints().end())); break;
     case AttributeProto::FLOATS: attrs.set(name, std::vector<double>(a.floats().begin(), a.floats().end())); break;
-    case AttributeProto::TENSOR: attrs.set(name, tensor_from_proto(a.t(), folder)); break;
+    case AttributeProto::TENSOR: attrs.set(name, tensor_from_proto(a.t(), folders)); break;
     case AttributeProto::STRINGS: {
       std::string joined;  // only activations of recurrent operators; separated by spaces
       for (const std::string& s : a.strings()) joined += (joined.empty() ? "" : " ") + s;
@@ -57,12 +57,12 @@ onnx::GraphProto& graph_attribute(onnx::NodeProto& node, const std::string& name
   fail("attribute '{}' is missing", name);
 }
 
-Attrs convert_attributes(const onnx::NodeProto& node, const Frame& frame, const std::filesystem::path& folder) {
+Attrs convert_attributes(const onnx::NodeProto& node, const Frame& frame, const DataFolders& folders) {
   Attrs attrs;
   for (const AttributeProto& attribute : node.attribute()) {
     if (attrs.has(attribute.name())) fail("attribute '{}' is given twice", attribute.name());
     if (const AttributeProto* value = find_attribute(node, attribute.name(), frame))
-      convert(*value, attribute.name(), attrs, folder);
+      convert(*value, attribute.name(), attrs, folders);
   }
   return attrs;
 }

@@ -103,11 +103,12 @@ void make_names_text(Survey& survey) {
   }
 }
 
-Graph import_model(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options, Survey* survey) {
+Graph import_model(onnx::ModelProto& model, const frontend::DataFolders& folders, const ImportOptions& options,
+                   Survey* survey) {
   check_opset(model);
   frontend::drop_unread_outputs(model);
   Builder builder;
-  frontend::Walker walker(builder, model, folder, survey);
+  frontend::Walker walker(builder, model, folders, survey);
   frontend::Scope scope;
   scope.is_main = true;
   reserve_names(model.graph(), builder);
@@ -122,10 +123,10 @@ Graph import_model(onnx::ModelProto& model, const fs::path& folder, const Import
 constexpr size_t kMaxMessage = 1000;  // bytes; names come from the file and may hold anything
 
 // Errors in a model name the file, once.
-Graph import_named(onnx::ModelProto& model, const fs::path& folder, const ImportOptions& options,
+Graph import_named(onnx::ModelProto& model, const frontend::DataFolders& folders, const ImportOptions& options,
                    const std::string& what) {
   try {
-    return import_model(model, folder, options, nullptr);
+    return import_model(model, folders, options, nullptr);
   } catch (const Error& error) {
     fail("{}: {}", what, one_line(error.what(), kMaxMessage));
   } catch (const std::bad_alloc&) {
@@ -150,7 +151,7 @@ void read_file(const fs::path& file, onnx::ModelProto& model) {
 Graph import_onnx(const fs::path& file, const ImportOptions& options) {
   onnx::ModelProto model;
   read_file(file, model);
-  return import_named(model, file.parent_path(), options, file.string());
+  return import_named(model, frontend::data_folders(file), options, file.string());
 }
 
 Survey survey_onnx(const fs::path& file, const ImportOptions& options) {
@@ -158,7 +159,7 @@ Survey survey_onnx(const fs::path& file, const ImportOptions& options) {
   read_file(file, model);
   Survey survey = frontend::describe_model(model);
   try {
-    Graph graph = import_model(model, file.parent_path(), options, &survey);
+    Graph graph = import_model(model, frontend::data_folders(file), options, &survey);
     if (survey.refusals.empty() && survey.free.empty()) survey.graph = std::move(graph);
   } catch (const Error& error) {
     survey.refusals.push_back({"model", "", error.what()});
@@ -181,7 +182,7 @@ Graph import_onnx_bytes(std::string_view bytes, const fs::path& folder_of_extern
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   onnx::ModelProto model;
   parse(stream, "model", model);
-  return import_named(model, folder_of_external_data, options, "model");
+  return import_named(model, {folder_of_external_data, {}}, options, "model");
 }
 
 }  // namespace mcc

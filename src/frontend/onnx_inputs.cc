@@ -53,7 +53,9 @@ void apply_shape(Input& input, const Shape& shape, const std::string& option, Na
   for (size_t d = 0; d < shape.size(); d++) {
     Dim& dim = input.dims[d];
     if (shape[d] < 0) fail("input '{}': {} gives a negative dimension {}", input.name, option, d);
-    if (dim.extent >= 0 && dim.extent != shape[d])
+    const bool fixed =
+        dim.extent > 0 || (dim.extent == 0 && shape[d] == 0);  // some write 0 for a dimension that is free
+    if (fixed && dim.extent != shape[d])
       fail("input '{}': {} gives {} for dimension {}, the model has {}", input.name, option, shape[d], d, dim.extent);
     dim.extent = shape[d];
     if (dim.name.empty()) continue;

@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "frontend/counted.h"
-#include "frontend/onnx_weights.h"
+#include "frontend/onnx_newer.h"
 
 namespace mcc::frontend {
 namespace {
@@ -26,6 +26,7 @@ std::string name_of(const onnx::NodeProto& node) {
 }
 
 std::string not_supported(const std::string& domain, const std::string& op) {
+  if (op.empty()) return "the node names no operator";
   return fmt::format("operator {}{}{} is not supported", domain, domain.empty() ? "" : ".", op);
 }
 
@@ -66,10 +67,19 @@ void check_attributes(const OnnxCall& call, const OnnxOp& op) {
 
 std::span<const StructuralOp> structural_ops() { return kStructural; }
 
-Walker::Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder, Survey* survey)
-    : builder_(builder), model_(model), folder_(std::move(folder)), survey_(survey) {
-  for (onnx::FunctionProto& function : *model.mutable_functions())
-    functions_[{domain_of(function.domain()), function.name()}] = &function;
+Walker::Walker(Builder& builder, onnx::ModelProto& model, DataFolders folders, Survey* survey)
+    : builder_(builder), model_(model), folders_(std::move(folders)), survey_(survey) {
+  for (onnx::FunctionProto& function : *model.mutable_functions()) {
+    const auto [at, is_new] =
+        functions_.try_emplace({domain_of(function.domain()), function.name(), overload_of(function)},
+                               Function{&function, default_attributes(function)});
+    if (!is_new) fail("function '{}' is defined twice", function.name());
+  }
+}
+
+const Walker::Function* Walker::find_function(const onnx::NodeProto& node) const {
+  const auto found = functions_.find({domain_of(node.domain()), node.op_type(), overload_of(node)});
+  return found == functions_.end() ? nullptr : &found->second;
 }
 
 Frame Walker::main_frame() const {
@@ -88,7 +98,7 @@ ValueId Walker::find(const std::string& name, Scope& scope) {
     const auto initializer = s->initializers.find(name);
     if (initializer == s->initializers.end()) continue;
     const std::string kept = s->is_main ? name : builder_.unique(name);
-    const ValueId id = builder_.graph.add_constant(kept, tensor_from_proto(*initializer->second, folder_));
+    const ValueId id = builder_.graph.add_constant(kept, tensor_from_proto(*initializer->second, folders_));
     if (s->is_main) initializer->second->clear_raw_data();  // a large model need not be held twice; bodies run again
     s->initializers.erase(initializer);
     s->values.emplace(name, id);
@@ -151,16 +161,16 @@ void Walker::refuse(Refusal refusal) {
 // What can be said of a node without its inputs' types; of the nodes of its subgraphs and of its function too.
 void Walker::refuse_unknown(const onnx::NodeProto& node, const Frame& frame) {
   const std::string domain = domain_of(node.domain());
-  const auto function = functions_.find({domain, node.op_type()});
+  const Function* function = find_function(node);
   const bool known = (domain.empty() && is_structural(node.op_type())) || find_onnx_op(domain, node.op_type()) ||
-                     function != functions_.end() ||
+                     function != nullptr ||
                      is_standard_function(node.op_type(), opset_of(node.domain(), frame), domain);
   if (!known) refuse({node.op_type(), name_of(node), not_supported(domain, node.op_type())});
   for (const auto& attribute : node.attribute())
     if (attribute.has_g())
       for (const auto& inner : attribute.g().node()) refuse_unknown(inner, frame);
-  if (function == functions_.end() || !looked_into_.insert(function->second).second) return;
-  for (const auto& inner : function->second->node()) refuse_unknown(inner, frame);
+  if (function == nullptr || !looked_into_.insert(function->proto).second) return;
+  for (const auto& inner : function->proto->node()) refuse_unknown(inner, frame);
 }
 
 void Walker::require_tensors(const OnnxCall& call, const OnnxOp* op) {
@@ -179,28 +189,28 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
     if (call.op == "Loop") return import_loop(node, call, scope, frame);
     if (call.op == "Scan") return import_scan(node, call, scope, frame);
   }
-  const auto function = functions_.find({domain, call.op});
+  const Function* function = find_function(node);
   const OnnxOp* op = find_onnx_op(domain, call.op);
-  if (function != functions_.end() && (!domain.empty() || !op))
-    return call_function(*function->second, node, call, frame);
+  if (function != nullptr && (!domain.empty() || !op)) return call_function(*function, node, call, frame);
   if (!op) {
     std::optional<StandardFunction> standard = standard_function(node, domain, call, frame);
     if (!standard) fail("{}", not_supported(domain, call.op));
-    return call_function(standard->body, standard->node, call, frame);
+    return call_function({&standard->body, {}}, standard->node, call, frame);
   }
   require_tensors(call, op);
   if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
-  call.attrs = convert_attributes(node, frame, folder_);
+  call.attrs = convert_attributes(node, frame, folders_);
   check_attributes(call, *op);
   return has_counted_input(call) ? import_counted(call, *op) : op->import(call);
 }
 
-Outputs Walker::call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call,
-                              const Frame& frame) {
+Outputs Walker::call_function(const Function& called, onnx::NodeProto& node, OnnxCall& call, const Frame& frame) {
+  onnx::FunctionProto& function = *called.proto;
   Frame inner = main_frame();  // a function may leave out what the model says already
   inner.depth = frame.depth + 1;
   if (inner.depth > kMaxDepth) fail("functions call each other more than {} deep", kMaxDepth);
   for (const auto& opset : function.opset_import()) inner.opsets[domain_of(opset.domain())] = opset.version();
+  for (const auto& attribute : called.defaults) inner.arguments[attribute.name()] = &attribute;
   for (const auto& attribute : node.attribute())
     if (const auto* value = find_attribute(node, attribute.name(), frame)) inner.arguments[attribute.name()] = value;
 
@@ -217,7 +227,7 @@ Outputs Walker::call_function(onnx::FunctionProto& function, onnx::NodeProto& no
 
 // Constant holds its value in one of several attributes.
 Outputs Walker::constant_node(const onnx::NodeProto& node, OnnxCall& call, const Frame& frame) {
-  const Attrs attrs = convert_attributes(node, frame, folder_);
+  const Attrs attrs = convert_attributes(node, frame, folders_);
   if (attrs.items.size() != 1) fail("needs exactly one value");
   const auto& [key, value] = attrs.items[0];
   const auto give = [&](Tensor tensor) { return Outputs{call.constant(std::move(tensor))}; };

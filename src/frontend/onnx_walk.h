@@ -2,17 +2,18 @@
 #pragma once
 #include <onnx/onnx_pb.h>
 
-#include <filesystem>
 #include <limits>
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
 #include "frontend/frontend.h"
 #include "frontend/importer.h"
+#include "frontend/onnx_weights.h"
 
 namespace mcc::frontend {
 
@@ -42,7 +43,7 @@ struct ScanAxes;  // onnx_control_flow.cc
 class Walker {
  public:
   // Without a survey the first refusal is thrown as an Error.
-  Walker(Builder& builder, onnx::ModelProto& model, std::filesystem::path folder, Survey* survey = nullptr);
+  Walker(Builder& builder, onnx::ModelProto& model, DataFolders folders, Survey* survey = nullptr);
 
   // Imports the graph's nodes in an order that defines every value before it is read.
   void run(onnx::GraphProto& graph, Scope& scope, const Frame& frame);
@@ -52,6 +53,11 @@ class Walker {
 
  private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
+  // A function of the model, and the attributes that a call may leave out.
+  struct Function {
+    onnx::FunctionProto* proto = nullptr;
+    std::vector<onnx::AttributeProto> defaults;
+  };
 
   void count_visit();  // Error when there were too many
   void run_nodes(Nodes& nodes, Scope& scope, const Frame& frame);
@@ -61,7 +67,8 @@ class Walker {
   void refuse_unknown(const onnx::NodeProto& node, const Frame& frame);
   Outputs dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, const Frame& frame);
   static void require_tensors(const OnnxCall& call, const OnnxOp* op);
-  Outputs call_function(onnx::FunctionProto& function, onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
+  Outputs call_function(const Function& function, onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
+  const Function* find_function(const onnx::NodeProto& node) const;  // null: the model has none such
   Outputs constant_node(const onnx::NodeProto& node, OnnxCall& call, const Frame& frame);
   void bind_outputs(const onnx::NodeProto& node, const Outputs& values, ValueId first_new, Scope& scope);
 
@@ -77,11 +84,11 @@ class Walker {
 
   Builder& builder_;
   onnx::ModelProto& model_;
-  std::filesystem::path folder_;
+  DataFolders folders_;
   Survey* survey_;
   std::unordered_set<std::string> refused_;
   std::unordered_set<const onnx::FunctionProto*> looked_into_;
-  std::map<std::pair<std::string, std::string>, onnx::FunctionProto*> functions_;
+  std::map<std::tuple<std::string, std::string, std::string>, Function> functions_;  // by domain, name, overload
   i64 visited_ = 0;
 };
 
@@ -106,7 +113,7 @@ constexpr i64 kNewestOpset = 24;
 const onnx::AttributeProto* find_attribute(const onnx::NodeProto& node, const std::string& name, const Frame& frame);
 onnx::GraphProto& graph_attribute(onnx::NodeProto& node, const std::string& name);
 // All but graphs; references to function arguments are followed.
-Attrs convert_attributes(const onnx::NodeProto& node, const Frame& frame, const std::filesystem::path& folder);
+Attrs convert_attributes(const onnx::NodeProto& node, const Frame& frame, const DataFolders& folders);
 
 // onnx_order.cc: indices of the nodes so that each comes after those it reads from. Error when there is a cycle.
 std::vector<int> dependency_order(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes);

@@ -2,8 +2,8 @@
 // taken.
 //
 // Data is raw little-endian bytes, or one of the typed fields (narrow types travel as int32_data, unsigned 32-bit ones
-// as uint64_data), or lies in a file beside the model. Such a file must be inside the model's folder: a model is data
-// from elsewhere and may not name /etc/passwd.
+// as uint64_data), or lies in a file beside the model. Such a file must be inside the model's folder (DataFolders): a
+// model is data from elsewhere and may not name /etc/passwd.
 #include "frontend/onnx_weights.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -72,24 +72,29 @@ External external_of(const onnx::TensorProto& proto, const std::string& what) {
   return external;
 }
 
-fs::path external_file(const std::string& location, const fs::path& folder, const std::string& what) {
+bool lies_in(const fs::path& folder, const fs::path& file) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+fs::path external_file(const std::string& location, const DataFolders& folders, const std::string& what) {
   const fs::path relative(location);
   const bool climbs = std::find(relative.begin(), relative.end(), "..") != relative.end();
   if (location.empty() || relative.is_absolute() || climbs)
     fail("{}: external data lies at '{}', outside the model's folder", what, location);
   std::error_code error;
-  const fs::path base = fs::weakly_canonical(folder.empty() ? fs::path(".") : folder, error);
+  const fs::path base = fs::weakly_canonical(folders.beside.empty() ? fs::path(".") : folders.beside, error);
   const fs::path file = fs::weakly_canonical(base / relative, error);
-  const auto [end, _] = std::mismatch(base.begin(), base.end(), file.begin(), file.end());
-  if (end != base.end()) fail("{}: external data lies at '{}', outside the model's folder", what, location);
+  const bool linked = !folders.behind_link.empty() && file.parent_path() == folders.behind_link;
+  if (!lies_in(base, file) && !linked)
+    fail("{}: external data lies at '{}', outside the model's folder", what, location);
   if (!fs::is_regular_file(file, error)) fail("{}: external data file {} is missing", what, file.string());
   return file;
 }
 
-Tensor read_external(const onnx::TensorProto& proto, const TensorType& type, const fs::path& folder,
+Tensor read_external(const onnx::TensorProto& proto, const TensorType& type, const DataFolders& folders,
                      const std::string& what) {
   const External external = external_of(proto, what);
-  const fs::path file = external_file(external.location, folder, what);
+  const fs::path file = external_file(external.location, folders, what);
   const i64 size = bytes(type);
   if (external.length >= 0 && external.length != size)
     fail("{}: external data has {} bytes, but {} needs {}", what, external.length, to_string(type), size);
@@ -147,16 +152,22 @@ Tensor raw_data(const std::string& raw, const TensorType& type, const std::strin
 
 }  // namespace
 
-Tensor tensor_from_proto(const onnx::TensorProto& proto, const fs::path& folder_of_external_data) {
+DataFolders data_folders(const fs::path& model_file) {
+  std::error_code error;
+  DataFolders folders{model_file.parent_path(), {}};
+  if (fs::is_symlink(model_file, error)) folders.behind_link = fs::weakly_canonical(model_file, error).parent_path();
+  return folders;
+}
+
+Tensor tensor_from_proto(const onnx::TensorProto& proto, const DataFolders& folders) {
   const std::string what = proto.name().empty() ? "tensor" : fmt::format("tensor '{}'", proto.name());
   if (proto.has_segment()) fail("{}: segmented tensors are not supported", what);
   TensorType type{dtype_from_onnx(proto.data_type(), what), {proto.dims().begin(), proto.dims().end()}};
   if (std::any_of(type.shape.begin(), type.shape.end(), [](i64 d) { return d < 0; }))
     fail("{}: a dimension is negative", what);
-  Tensor tensor = proto.data_location() == onnx::TensorProto::EXTERNAL
-                      ? read_external(proto, type, folder_of_external_data, what)
-                  : proto.has_raw_data() ? raw_data(proto.raw_data(), type, what)
-                                         : typed_data(proto, type, what);
+  Tensor tensor = proto.data_location() == onnx::TensorProto::EXTERNAL ? read_external(proto, type, folders, what)
+                  : proto.has_raw_data()                               ? raw_data(proto.raw_data(), type, what)
+                                                                       : typed_data(proto, type, what);
   make_booleans_valid(tensor);
   return tensor;
 }

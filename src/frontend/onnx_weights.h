@@ -11,6 +11,14 @@ class TensorProto;
 namespace mcc::frontend {
 
 DType dtype_from_onnx(i64 elem_type, std::string_view what);  // Error naming types that are not supported
-Tensor tensor_from_proto(const onnx::TensorProto& proto, const std::filesystem::path& folder_of_external_data);
+
+// Where files of external data may lie: in the model's folder and, when the model's file is a link, in that of the file
+// it leads to. Download caches keep all files in one folder, under hashes, and link models and their data to them.
+struct DataFolders {
+  std::filesystem::path beside, behind_link;
+};
+DataFolders data_folders(const std::filesystem::path& model_file);
+
+Tensor tensor_from_proto(const onnx::TensorProto& proto, const DataFolders& folders);
 
 }  // namespace mcc::frontend

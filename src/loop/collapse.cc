@@ -12,7 +12,8 @@
 // accesses; one group is merged at a time, until none is left.
 //
 // For a separable convolution (collapse.h) one more dimension pair may merge: of a temp, if only the accesses that read
-// it fit. The one store to it then has an index of two variables, and its loops stay.
+// it fit. The one store to it then follows: it has an index of two variables, and its loops stay. A store whose loops
+// merge anyway, because of what else is accessed in them, does not follow but merges with them.
 //
 // Parameters keep their bytes: only their shapes change. Packed constants are left alone.
 #include <algorithm>
@@ -102,7 +103,7 @@ struct Use {  // an access to a dimension pair
   DimPair dims;
   LoopPair loops;         // kMixed where the index is not a plain variable
   bool constant = false;  // both indices are
-  bool follows = false;   // a store that may have an index of two variables, whether its loops merge or not
+  bool follows = false;   // a store that may have an index of two variables, as its loops do not merge
 };
 
 // The dimension pairs of temps that are merged for the reader's sake: rows and pixels before channels, where one nest
@@ -238,7 +239,7 @@ struct Merge {
   std::set<LoopPair> loops;
 };
 
-// The greatest sets in which each pair's condition holds.
+// The greatest sets in which each pair's condition holds, whatever the stores need that follow.
 Merge all_mergeable(const Func& func, const Survey& survey) {
   std::set<DimPair> bad_dims;
   std::set<LoopPair> bad_loops;
@@ -267,6 +268,17 @@ Merge all_mergeable(const Func& func, const Survey& survey) {
   return all;
 }
 
+// Ends the following of stores whose loops merge; whether there was one.
+bool tie_followers(Survey& survey, const Merge& all) {
+  bool tied = false;
+  for (Use& use : survey.uses) {
+    const bool ends = use.follows && all.loops.contains(use.loops);
+    if (ends) use.follows = false;
+    tied |= ends;
+  }
+  return tied;
+}
+
 // The pairs that must merge together with `seed`.
 Merge group_of(const Survey& survey, const Merge& all, DimPair seed) {
   Merge group{{seed}, {}};
@@ -292,8 +304,9 @@ bool disjoint(const Merge& group) {
 }
 
 std::optional<Merge> next_merge(const Func& func, bool for_readers) {
-  const Survey survey(func, for_readers ? pairs_for_readers(func) : std::set<DimPair>{});
-  const Merge all = all_mergeable(func, survey);
+  Survey survey(func, for_readers ? pairs_for_readers(func) : std::set<DimPair>{});
+  Merge all = all_mergeable(func, survey);
+  while (tie_followers(survey, all)) all = all_mergeable(func, survey);
   for (const DimPair& seed : all.dims) {
     Merge group = group_of(survey, all, seed);
     if (disjoint(group)) return group;

@@ -5,6 +5,7 @@
 #include "base/file.h"
 #include "base/process.h"
 #include "codegen/codegen.h"
+#include "loop/loop_ops.h"
 #include "schedule/space.h"
 
 namespace mcc {
@@ -26,8 +27,10 @@ Compiled compile_one(const Task& task, const Trace& trace, std::string symbol) {
       compiled.failure = {Outcome::illegal, {}, applied.why_not};
       return compiled;
     }
-    if (const std::string why = check_scheduled(*applied.func, task.target); !why.empty()) {
-      compiled.failure = {Outcome::illegal, {}, why};
+    std::string why = loop::verify(*applied.func);
+    if (why.empty()) why = check_scheduled(*applied.func, task.target);
+    if (!why.empty()) {
+      compiled.failure = {Outcome::illegal, {}, std::move(why)};
       return compiled;
     }
     compiled.job = candidate_job(*applied.func, symbol, task.target.cores);

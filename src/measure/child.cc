@@ -17,6 +17,7 @@
 
 #include "base/rng.h"
 #include "graph/tensor.h"
+#include "graph/tolerance.h"
 #include "measure/guarded.h"
 #include "measure/timing.h"
 #include "measure/wire.h"
@@ -155,15 +156,6 @@ TaskData prepare(const Job& job, void* library, References& references) {
   data.want = known != nullptr ? *known : run_reference(job.reference, data, library);
   if (known == nullptr) references.keep(job, data.want);
   return data;
-}
-
-double tolerance_of(DType dtype, double f32_tolerance) {
-  switch (dtype) {
-    case DType::f64: return f32_tolerance * 1e-4;
-    case DType::f16: return std::max(f32_tolerance, 1e-2);
-    case DType::bf16: return std::max(f32_tolerance, 5e-2);
-    default: return is_float(dtype) ? f32_tolerance : 0;
-  }
 }
 
 // "" when all outputs are right.

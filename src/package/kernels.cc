@@ -28,7 +28,8 @@ std::string clean(std::string_view text) {
 loop::Func schedule(const Task& task, const PackageOptions& options, std::string& record) {
   if (const auto trace = options.traces.find(task.key); trace != options.traces.end()) {
     Applied applied = mcc::apply(task.func, trace->second);
-    if (applied.func) {
+    if (applied.func) applied.why_not = loop::verify(*applied.func);
+    if (applied.func && applied.why_not.empty()) {
       const auto id = options.record_ids.find(task.key);
       record = id == options.record_ids.end() ? "given" : id->second;
       return std::move(*applied.func);

@@ -1,7 +1,9 @@
 // Nodes whose inputs are all constants are evaluated by their reference. A node that would blow a small constant up
-// (Expand, Tile) is left to run, so that artifacts do not carry copies of one number.
+// (Expand, Tile) is left to run, so that artifacts do not carry copies of one number; so is one that takes the
+// reference long.
 #include <cstring>
 
+#include "ops/work.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -19,11 +21,19 @@ bool blows_up(const Graph& graph, const Node& node, const Rewriter& rewriter) {
   return after > kAlwaysFoldBytes && after > 4 * before;
 }
 
+bool takes_long(const Graph& graph, const Node& node, const Rewriter& rewriter) {
+  std::vector<TensorType> in, out;
+  for (const ValueId v : node.in) in.push_back(v == kNone ? missing_type() : rewriter.type(v));
+  for (const ValueId v : node.out)
+    out.push_back(v == kNone ? missing_type() : graph.values[static_cast<size_t>(v)].type);
+  return work_estimate(node, in, out) > kMaxFoldingWork;
+}
+
 bool foldable(const Graph& graph, const Node& node, const Rewriter& rewriter) {
   for (const ValueId v : node.in)
     if (v != kNone && !rewriter.constant(v)) return false;
   const OpDef* op = find_op(node.op);
-  return op && op->reference && !blows_up(graph, node, rewriter);
+  return op && op->reference && !blows_up(graph, node, rewriter) && !takes_long(graph, node, rewriter);
 }
 
 // Elements of `size` bytes, row by row of the result; a row is a strided walk over the source.

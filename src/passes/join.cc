@@ -3,6 +3,7 @@
 
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "base/text.h"
 #include "loop/build.h"
@@ -19,10 +20,17 @@ using loop::Func;
 using loop::Scope;
 using loop::Stmt;
 
-std::string unique(std::set<std::string>& taken, const std::string& name, std::string_view separator) {
-  std::string result = name;
-  for (int i = 2; !taken.insert(result).second; i++) result = fmt::format("{}{}{}", name, separator, i);
-  return result;
+using Names = std::unordered_map<std::string, int>;  // those that are taken, with the last number given to each
+
+std::string unique(Names& taken, const std::string& name, std::string_view separator) {
+  const auto [found, is_new] = taken.try_emplace(name, 1);
+  if (is_new) return name;
+  for (int number = found->second;;) {
+    std::string next = fmt::format("{}{}{}", name, separator, ++number);
+    if (!taken.try_emplace(next, 1).second) continue;
+    taken[name] = number;
+    return next;
+  }
 }
 
 // Scales of quantised nodes stay parameters: they differ in every layer, and equal programs are tuned once.
@@ -80,7 +88,7 @@ class Joiner {
   std::span<const LoweredModel::View> views_;
   std::vector<Part> parts_;
   std::map<ValueId, int> buffer_of_;
-  std::set<std::string> buffer_names_, var_names_, block_names_;
+  Names buffer_names_, var_names_, block_names_;
   // How the part being appended maps into func.
   std::vector<int> buffers_;
   std::vector<const Tensor*> scalars_;  // by the part's buffer: replaces its loads

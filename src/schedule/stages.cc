@@ -2,7 +2,7 @@
 //
 // A nest conforms when its store's index is a list of distinct loop variables (plus constants) and plain constants (in
 // one dimension of a temp two variables may stand: i * extent of j + j), and when it either assigns once to each
-// element (no reduction axis) or accumulates. It may read its own buffer only at the element that it writes.
+// element (no reduction axis), and may read that element, or accumulates and reads its own buffer nowhere.
 #include <algorithm>
 #include <functional>
 #include <set>
@@ -45,7 +45,7 @@ Nest follow(const Stmt& stmt) {
 bool reads_only_own_element(const Store& store) {
   bool fine = true;
   loop::for_each_load(store.value, [&](const Expr& load) {
-    if (load.i == store.buffer && load.args != store.index) fine = false;
+    if (load.i == store.buffer && (store.op != loop::StoreOp::assign || load.args != store.index)) fine = false;
   });
   return fine;
 }

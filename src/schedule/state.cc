@@ -63,6 +63,20 @@ bool reads(const Stage& stage, int buffer) {
   return loop::loads_buffer(stage.store.value, buffer) || (stage.init && loop::loads_buffer(*stage.init, buffer));
 }
 
+static bool loads_in_branch(const loop::Expr& e, int buffer) {
+  for (size_t a = 0; a < e.args.size(); a++) {
+    const bool branch = e.op == loop::ExprOp::select && a > 0;
+    if (branch ? loop::loads_buffer(e.args[a], buffer) : loads_in_branch(e.args[a], buffer)) return true;
+  }
+  return false;
+}
+
+bool reads_part_of_parameter(const State& state, const Stage& stage, int buffer) {
+  const loop::Scope scope = state.buffer(buffer).scope;
+  if (scope != loop::Scope::input && scope != loop::Scope::output) return false;
+  return loads_in_branch(stage.store.value, buffer) || (stage.init && loads_in_branch(*stage.init, buffer));
+}
+
 bool writes(const Stage& stage, int buffer) {
   return stage.opaque ? contains(stage.opaque_writes, buffer) : stage.store.buffer == buffer;
 }

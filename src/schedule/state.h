@@ -96,6 +96,9 @@ loop::Range span_over(const State& state, const Stage& stage,
                       const Affine& index);  // what the stage's loops make of it
 bool reads(const Stage& stage, int buffer);
 bool writes(const Stage& stage, int buffer);
+// Whether what the stage reads of the buffer depends on a condition and the rest may not be the kernel's: a parameter
+// can be a part of a larger value (docs/GRAPH.md, Views). What is read for all values of the axes must not be copied.
+bool reads_part_of_parameter(const State& state, const Stage& stage, int buffer);
 bool has_layout(const loop::Buffer& buffer);               // a constant whose order of elements a step has chosen
 std::vector<int> readers(const State& state, int buffer);  // stages that are not inlined
 bool sole_writer(const State& state, int stage);

@@ -6,6 +6,7 @@
 
 #include "base/memory.h"
 #include "graph/npy.h"
+#include "graph/tolerance.h"
 #include "ops/op_def.h"
 #include "ops/overflow.h"
 #include "tools/artifact.h"
@@ -18,7 +19,7 @@ struct VerifyArgs {
   ModelArgs model;
   std::string artifact;
   unsigned seed = 1;
-  double tolerance = 1e-4;
+  std::optional<double> tolerance;
   int threads = 0;
   bool json = false;
 };
@@ -69,20 +70,28 @@ void require_memory_for(const ArtifactInfo& info, const Graph& graph) {
                  info.folder.string() + ": comparing it with the reference");
 }
 
+// 1e-4, or what the narrowest floating-point type of the model allows: an output is only as good as what it comes from.
+double tolerance(const VerifyArgs& args, const Graph& graph) {
+  double most = 1e-4;
+  for (const Value& value : graph.values) most = std::max(most, tolerance_of(value.type.dtype, 1e-4));
+  return args.tolerance.value_or(most);
+}
+
 struct Judged {
-  nlohmann::ordered_json outputs = nlohmann::ordered_json::array();
+  double tolerance = 0;
+  nlohmann::ordered_json outputs;
   std::vector<ValueId> bad;
 };
 
 Judged judge(const VerifyArgs& args, const Graph& graph, const std::vector<Tensor>& got,
              const std::vector<Tensor>& want, const ArtifactInfo& info) {
-  Judged judged;
+  Judged judged{tolerance(args, graph), nlohmann::ordered_json::array(), {}};
   for (size_t o = 0; o < want.size(); o++) {
     if (got[o].type != want[o].type)
       fail("output {} is {} in the artifact, {} in the model", info.outputs[o].name, to_string(got[o].type),
            to_string(want[o].type));
     const Comparison c = compare(got[o], want[o]);
-    const bool good = c.relative() <= args.tolerance && c.mismatched_special == 0;
+    const bool good = c.relative() <= judged.tolerance && c.mismatched_special == 0;
     if (!good) judged.bad.push_back(graph.outputs[o]);
     judged.outputs.push_back({{"name", info.outputs[o].name},
                               {"relative_error", c.relative()},
@@ -111,7 +120,7 @@ bool report(const VerifyArgs& args, const ArtifactInfo& info, const Judged& judg
   const bool ok = judged.bad.empty();
   if (args.json) {
     nlohmann::ordered_json json = {
-        {"artifact", info.folder.string()}, {"seed", args.seed}, {"tolerance", args.tolerance}, {"ok", ok}};
+        {"artifact", info.folder.string()}, {"seed", args.seed}, {"tolerance", judged.tolerance}, {"ok", ok}};
     if (!undecided.empty()) json["undecided"] = undecided;
     json["outputs"] = judged.outputs;
     fmt::print("{}\n", json.dump());
@@ -129,8 +138,9 @@ int cmd_verify(const Args& args) {
   a.model.add_to(app);
   app.add_option("OUT_DIR", a.artifact, "the artifact")->required();
   app.add_option("--seed", a.seed, "of the random inputs")->capture_default_str();
-  app.add_option("--tolerance", a.tolerance, "largest error allowed, relative to an output's largest magnitude")
-      ->capture_default_str();
+  app.add_option("--tolerance", a.tolerance,
+                 "largest error allowed, relative to an output's largest magnitude; default 1e-4, float16 1e-2, "
+                 "bfloat16 5e-2");
   app.add_option("--threads", a.threads, "threads to run with; default: what it was compiled for")
       ->check(CLI::PositiveNumber);
   app.add_flag("--json", a.json, "print one JSON object on standard output");

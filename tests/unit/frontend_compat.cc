@@ -150,6 +150,25 @@ TEST(Compat, ResizeByScalesSizesAndUpsample) {
   EXPECT_EQ(only_node(sizes.import()).attrs.get_floats("scales", {}), (std::vector<double>{1, 1, 2, 2}));
 }
 
+TEST(Compat, ResizeComputesExtentsInFloat) {
+  OnnxModel model = model_of(13, {"1", "1", "10", "30"});
+  model.floats("scales", {4}, {1, 1, 1.3f, 3.3f}).node("Resize", {"x", "", "scales"}, {"y"});
+  EXPECT_EQ(output_shape(model.import(), 0), (Shape{1, 1, 13, 99}));
+}
+
+TEST(Compat, WideIntegersThatAttributesCannotHold) {
+  OnnxModel model;
+  model.input("x", {"3"}, onnx::TensorProto::INT64).output("y").ints("lo", {0}).ints("hi", {(i64{1} << 53) + 1});
+  for (onnx::TensorProto& bound : *model.graph().mutable_initializer()) bound.clear_dims();
+  model.node("Clip", {"x", "lo", "hi"}, {"y"});
+  const Graph graph = model.import();
+  EXPECT_EQ(graph.nodes.back().op, "Min");
+  OnnxModel pad;
+  pad.input("x", {"3"}, onnx::TensorProto::INT64).output("y").ints("pads", {1, 1}).ints("value", {(i64{1} << 60) + 1});
+  pad.node("Pad", {"x", "pads", "value"}, {"y"});
+  EXPECT_NE(pad.error().find("'constant_value' is 1152921504606846977: beyond 2^53"), std::string::npos);
+}
+
 TEST(Compat, ResizeOfNothingHasNoExtent) {
   OnnxModel model = model_of(18, {"1", "1", "0", "2"});
   onnx::NodeProto& node = model.ints("sizes", {1, 1, 3, 4}).node("Resize", {"x", "", "", "sizes"}, {"y"});
@@ -223,6 +242,53 @@ TEST(Compat, FunctionsAreInlinedAndMayNotRecurse) {
   inner.set_op_type("Scaled");
   inner.set_domain("mine");
   EXPECT_NE(model.error().find("call each other"), std::string::npos);
+}
+
+// Fields of newer ONNX, as the library's older protobuf keeps them.
+template <typename Message>
+void add_unknown(Message& message, int number, const std::string& bytes) {
+  message.GetReflection()->MutableUnknownFields(&message)->AddLengthDelimited(number, bytes);
+}
+
+TEST(Compat, FunctionsHaveDefaultsOfAttributes) {
+  OnnxModel model = model_of(15, {"2"});
+  onnx::FunctionProto& function = *model.proto.add_functions();
+  function.set_domain("mine");
+  function.set_name("Scaled");
+  function.add_input("a");
+  function.add_output("b");
+  onnx::AttributeProto slope;
+  slope.set_name("slope");
+  slope.set_type(onnx::AttributeProto::FLOAT);
+  slope.set_f(0.5f);
+  add_unknown(function, 11, slope.SerializeAsString());
+  onnx::AttributeProto& alpha = attribute(OnnxModel::add_node(function, "LeakyRelu", {"a"}, {"b"}), "alpha");
+  alpha.set_type(onnx::AttributeProto::FLOAT);
+  alpha.set_ref_attr_name("slope");
+  onnx::NodeProto& call = model.node("Scaled", {"x"}, {"y"});
+  call.set_domain("mine");
+  EXPECT_EQ(only_node(model.import()).attrs.get_float("alpha", 0), 0.5);
+  set_float(call, "slope", 0.25f);
+  EXPECT_EQ(only_node(model.import()).attrs.get_float("alpha", 0), 0.25);
+}
+
+TEST(Compat, FunctionsOfOneNameAreToldApartByOverload) {
+  OnnxModel model = model_of(15, {"2"});
+  for (const char* op : {"Neg", "Relu"}) {
+    onnx::FunctionProto& function = *model.proto.add_functions();
+    function.set_domain("mine");
+    function.set_name("Act");
+    function.add_input("a");
+    function.add_output("b");
+    add_unknown(function, 13, op);
+    OnnxModel::add_node(function, op, {"a"}, {"b"});
+  }
+  onnx::NodeProto& call = model.node("Act", {"x"}, {"y"});
+  call.set_domain("mine");
+  add_unknown(call, 8, "Neg");
+  EXPECT_EQ(only_node(model.import()).op, "Neg");
+  *model.proto.add_functions() = model.proto.functions(0);
+  EXPECT_EQ(model.error(), "model: function 'Act' is defined twice");
 }
 
 TEST(Compat, LargeConstantsAreNotFolded) {

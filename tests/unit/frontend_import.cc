@@ -46,6 +46,12 @@ TEST(Import, ShapeAndDimCloseFreeDimensions) {
   EXPECT_EQ(type_of_output(model.import({.shapes = {}, .dims = {{"batch", 5}}, .binds = {}})).shape, (Shape{5, 3}));
 }
 
+TEST(Import, ShapeReplacesZerosThatStandForFreeDimensions) {
+  const OnnxModel model = relu({"0", "3"});
+  EXPECT_EQ(type_of_output(model.import()).shape, (Shape{0, 3}));
+  EXPECT_EQ(type_of_output(model.import({.shapes = {{"x", {2, 3}}}, .dims = {}, .binds = {}})).shape, (Shape{2, 3}));
+}
+
 TEST(Import, OneShapeFixesTheNameForAllInputs) {
   OnnxModel model;
   model.input("a", {"n", "4"}).input("b", {"n", "1"}).output("y").node("Add", {"a", "b"}, {"y"});

@@ -122,6 +122,23 @@ TEST(Weights, ExternalDataIsReadAndChecked) {
   EXPECT_NE(import(with_external("link", "", "")).find("outside the model's folder"), std::string::npos);
 }
 
+// Download caches link models and their data to one folder of files under hashes.
+TEST(Weights, ExternalDataBehindLinksOfACache) {
+  const TempDir folder;
+  const std::filesystem::path blobs = folder.path() / "blobs", shown = folder.path() / "snapshots" / "1";
+  std::filesystem::create_directories(blobs);
+  std::filesystem::create_directories(shown);
+  write_file(blobs / "a1", with_external("m.data", "", "").bytes());
+  write_file(blobs / "b2", std::string(8, '\0'));
+  std::filesystem::create_symlink("../../blobs/a1", shown / "m.onnx");
+  std::filesystem::create_symlink("../../blobs/b2", shown / "m.data");
+  EXPECT_NO_THROW(import_onnx(shown / "m.onnx"));
+  std::filesystem::remove(shown / "m.data");
+  write_file(folder.path() / "secret", std::string(8, '\0'));
+  std::filesystem::create_symlink("../../secret", shown / "m.data");
+  EXPECT_THROW(import_onnx(shown / "m.onnx"), Error);
+}
+
 // A model with most of the things that can be damaged.
 std::string rich_model() {
   OnnxModel model;

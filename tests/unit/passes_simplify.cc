@@ -27,6 +27,15 @@ TEST(FoldConstants, LeavesWhatWouldBlowUp) {
   EXPECT_EQ(ops_of(graph), "Expand");
 }
 
+TEST(FoldConstants, LeavesWhatTakesLong) {
+  Graph graph;
+  const TensorType type{DType::f32, {2000, 2000}};
+  const ValueId a = graph.add_constant("a", Tensor(type)), y = graph.add_value("y", type);
+  graph.nodes.push_back({"MatMul", "square", {a, a}, {y}, {}});
+  graph.outputs = {y};
+  EXPECT_EQ(ops_of(fold_constants(graph)), "MatMul");
+}
+
 TEST(DropDead, RemovesUnusedNodesValuesAndIdentities) {
   const Graph graph = checked(drop_dead, R"(graph {
     input %x: f32[2]

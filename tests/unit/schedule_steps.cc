@@ -106,7 +106,7 @@ TEST(Steps, OnlyAccessesThatAreSafeAreCopied) {
   EXPECT_EQ(why("cache_access conv p ic kx ky oy ox ox"), "cache_access: p is not read along ox");
   EXPECT_EQ(why("cache_access conv x ic"), "cache_access: x: it is not read");
   EXPECT_EQ(why("cache_access conv q ic"), "cache_access: there is no buffer q");
-  EXPECT_EQ(why("cache_access pad x py px pc"), "cache_access: x: some values of the axes lie outside it");
+  EXPECT_EQ(why("cache_access pad x py px pc"), "cache_access: x is read under a condition");
   EXPECT_EQ(why("cache_access conv p ic kx ky oy ox; cache_access conv p.panel ic kx ky oy ox"), "");
 }
 

@@ -84,6 +84,8 @@ Reason step_cache_read(State& state, const Step& step) {
     return fmt::format("cache_read: {} does not read {}", step.block, source.name);
   if (writes(state.stage(id), source_id)) return fmt::format("cache_read: {} writes {}", step.block, source.name);
   if (!source.pack.dims.empty()) return fmt::format("cache_read: {} is packed", source.name);
+  if (reads_part_of_parameter(state, state.stages[static_cast<size_t>(id)], source_id))
+    return fmt::format("cache_read: {} is read under a condition", source.name);
 
   Shape extents;
   if (Reason why = find_read_shape(state, state.stage(id), source_id, extents); !why.empty()) return why;

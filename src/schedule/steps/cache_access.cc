@@ -29,8 +29,8 @@ const loop::Expr* sole_read(const loop::Expr& value, int buffer, Reason& why) {
   return found;
 }
 
-// The axes of the stage that the index uses; a reason where it is not affine over them. A read under a condition may
-// be outside the buffer where the condition does not hold: such a one is not made for all values of the axes.
+// The axes of the stage that the index uses; a reason where it is not affine over them, or is outside of the
+// buffer for some of their values (those for which a condition does not hold).
 std::vector<int> axes_used(const State& state, const Stage& stage, const loop::Expr& load, Reason& why) {
   const Shape& shape = state.buffer(load.i).shape;
   std::vector<int> used;
@@ -62,6 +62,8 @@ Reason step_cache_access(State& state, const Step& step) {
   Stage& stage = state.stage(id);
   if (writes(stage, source)) return fmt::format("cache_access: {} writes {}", step.block, from.name);
   if (!from.pack.dims.empty()) return fmt::format("cache_access: {} is packed", from.name);
+  if (reads_part_of_parameter(state, stage, source))
+    return fmt::format("cache_access: {} is read under a condition", from.name);
   if (find_stage(state, step.block + "." + from.name) >= 0)
     return fmt::format("cache_access: {} has a copy of {} already", step.block, from.name);
   Reason why;

@@ -1,4 +1,5 @@
-// reorder BLOCK LOOPS..: the named loops take, in the order named, the places that they hold together.
+// reorder BLOCK LOOPS..: the named loops take, in the order named, the places that they hold together. Of one axis the
+// loop of larger chunks stays outside, and one with a lane (rfactor) inside of those without.
 #include <algorithm>
 
 #include "schedule/steps.h"
@@ -22,7 +23,8 @@ Reason step_reorder(State& state, const Step& step) {
   for (size_t i = 0; i < stage.loops.size(); i++) {
     for (size_t j = i + 1; j < stage.loops.size(); j++) {
       const LoopSpec &outer = stage.loops[i], &inner = stage.loops[j];
-      if (outer.axis == inner.axis && outer.chunk < inner.chunk) {
+      const bool lane_leaves = outer.lane >= 0 && inner.lane < 0;
+      if (outer.axis == inner.axis && (outer.chunk < inner.chunk || lane_leaves)) {
         return fmt::format("reorder: {} must stay inside {}", outer.name, inner.name);
       }
     }

@@ -9,7 +9,8 @@
 //   BLOCK.row_out  S[r, b, n.., ty, tx, oc]  = A^T over the first dimension of M
 //   BLOCK          Y[n.., m ty + r, m tx + c, oc] = A^T over the first dimension of S[r, ...]
 // U is W, transformed at compile time (loop.h, Pack). Where the tiles reach beyond the image Y is larger than what is
-// read of it, and P has to be zero there: the block that pads computes more.
+// read of it, and P has to be zero there: the block that pads computes more. Where no block makes P, its tiles must end
+// where the convolution ends.
 #include "loop/winograd.h"
 
 #include "loop/build.h"
@@ -90,6 +91,8 @@ std::optional<Conv> read_conv(const State& state, const Stage& stage) {
   return conv;
 }
 
+bool is_zero(const Expr& e) { return e.op == loop::ExprOp::constant && e.f == 0; }
+
 bool any_load(const Expr& e) {
   bool found = false;
   loop::for_each_load(e, [&](const Expr&) { found = true; });
@@ -100,12 +103,14 @@ bool untouched(const Stage& stage) {
   return stage.place == Stage::Place::root && stage.loops.size() == stage.axes.size();
 }
 
-// Makes dimension d of P `extent` long, where the block that computes P can be seen to give a constant there.
-Reason extend(State& state, int buffer, size_t d, i64 extent) {
+// Makes dimension d of P, of which the convolution reads `read`, `extent` long, where the block that computes P can be
+// seen to give a constant there.
+Reason extend(State& state, int buffer, size_t d, i64 read, i64 extent) {
+  if (read >= extent) return "";
   i64& present = state.buffer(buffer).shape[d];
-  if (present >= extent) return "";
   for (Stage& stage : state.stages) {
     if (!writes(stage, buffer)) continue;
+    if (present >= extent) return "";
     if (stage.opaque || stage.store.op != loop::StoreOp::assign || !untouched(stage)) break;
     const StoreDim dim = store_dims(stage)[d];
     if (dim.axis < 0 || dim.offset != 0 || dim.inner >= 0 || axis(stage, dim.axis).extent != present) break;
@@ -141,7 +146,7 @@ struct Writer {
   const loop::Winograd& w;
   std::string block;
   int region, input, weights;
-  i64 height, width, columns, channels, filters;  // tiles down and across; columns of the input; ic, oc
+  i64 height, width, channels, filters;  // tiles down and across; ic, oc
   Axes batch;
 
   Stage stage(const std::string& name, const Axes& axes) const;
@@ -185,6 +190,7 @@ int Writer::buffer(const std::string& suffix, const Axes& axes) const {
 }
 
 Stage Writer::row_in() const {
+  const i64 columns = w.m * width + 2;
   const Axes axes = Axes{{"a", w.tile()}} + batch + Axes{{"ty", height}, {"x", columns}, {"ic", channels}};
   Stage s = stage(block + ".row_in", axes);
   const size_t n = batch.size();
@@ -252,7 +258,7 @@ Stage Writer::out(int halves, int output) const {
 Reason check(const State& state, int id, const Conv& conv) {
   const Stage& stage = state.stage(id);
   const loop::Buffer& weights = state.buffer(conv.weights);
-  if (!untouched(stage) || !stage.init || any_load(*stage.init) || !sole_writer(state, id))
+  if (!untouched(stage) || !stage.init || !is_zero(*stage.init) || !sole_writer(state, id))
     return fmt::format("winograd: {} has been scheduled already", stage.block);
   if (state.buffer(stage.store.buffer).scope != loop::Scope::temp)
     return fmt::format("winograd: {} writes an output", stage.block);
@@ -273,17 +279,18 @@ Reason step_winograd(State& state, const Step& step) {
   const std::optional<Conv> conv = read_conv(state, old);
   if (!conv) return fmt::format("winograd: {} is no 3x3 convolution with stride 1, channels last", step.block);
   if (Reason why = check(state, id, *conv); !why.empty()) return why;
-  const i64 tiles[] = {ceil_div(axis(old, conv->y).extent, w->m), ceil_div(axis(old, conv->x).extent, w->m)};
+  const i64 image[] = {axis(old, conv->y).extent, axis(old, conv->x).extent};
+  const i64 tiles[] = {ceil_div(image[0], w->m), ceil_div(image[1], w->m)};
   loop::Buffer& output = state.buffer(old.store.buffer);
   for (size_t d = 0; d < 2; d++) {
-    if (Reason why = extend(state, conv->input, conv->y_dim + d, w->m * tiles[d] + 2); !why.empty()) return why;
+    if (Reason why = extend(state, conv->input, conv->y_dim + d, image[d] + 2, w->m * tiles[d] + 2); !why.empty())
+      return why;
     output.shape[conv->y_dim + d] = w->m * tiles[d];
   }
   loop::Buffer& weights = state.buffer(conv->weights);
   weights.pack = {weights.shape, {{0, 1}, {1, 1}, {2, 1}, {3, 1}}, w->m};
   weights.shape = loop::laid_out(weights.pack);
 
-  const i64 columns = state.buffer(conv->input).shape[conv->y_dim + 1];
   Writer write{state,
                *w,
                step.block,
@@ -292,7 +299,6 @@ Reason step_winograd(State& state, const Step& step) {
                conv->weights,
                tiles[0],
                tiles[1],
-               columns,
                axis(old, conv->ic).extent,
                axis(old, conv->oc).extent,
                {}};
