@@ -1,5 +1,5 @@
-"""Small networks with the operators of ONNX Runtime's own domain, as it saves models that it has optimised or quantised,
-and with those that ONNX has had since for the same.
+"""Small networks with the operators of ONNX Runtime's own domain, as it saves models that it has optimised or
+quantised, and with those that ONNX has had since for the same.
 """
 import numpy as np
 from onnx import TensorProto

@@ -281,8 +281,8 @@ Val Emitter::load(int buffer, const Address& at) {
       continue;
     }
     Type* vector = llvm::FixedVectorType::get(type, static_cast<unsigned>(part.width));
-    Value* mask = active_mask(part);  // a logical "and": the condition of lanes that are not there may be poison
-    if (!mask_.empty()) mask = part.active == part.width ? mask_[p] : b.CreateLogicalAnd(mask, mask_[p]);
+    Value* mask = active_mask(part);
+    if (!mask_.empty()) mask = b.CreateAnd(mask, b.CreateFreeze(mask_[p]));  // lanes that are not there may be poison
     Value* none = llvm::Constant::getNullValue(vector);
     Value* raw = from.empty() ? b.CreateMaskedLoad(vector, uniform_pointer(buffer, at, part.begin), align, mask, none)
                               : b.CreateMaskedGather(vector, from[p], align, mask, none);

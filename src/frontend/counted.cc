@@ -235,6 +235,29 @@ Outputs gather(OnnxCall& call, const OnnxOp& op) {
   return out;
 }
 
+// Indices and updates of one count: what is not real goes to a row behind the data, which is cut off again.
+Outputs scatter_nd(OnnxCall& call, const OnnxOp& op) {
+  const Counted *indices = count_of(call, 1), *updates = count_of(call, 2);
+  if (count_of(call, 0)) refuse(call, 0);
+  const bool fits = indices && updates && indices->count == updates->count && indices->axis + updates->axis == 0 &&
+                    call.rank(1) == 2 && call.shape(1)[1] >= 1 && call.shape(1)[1] <= call.rank(0);
+  if (!fits) refuse(call, indices ? 1 : 2);
+  const Shape data = call.shape(0);
+  if (elements(data) == 0) return {call.in[0]};
+  Shape row = data;
+  row[0] = 1;
+  call.builder.reserve_constant({call.dtype(0), row}, "a row");
+  const ValueId behind = call.constant(Tensor(TensorType{call.dtype(0), row}));
+  const i64 most = call.shape(1)[0], depth = call.shape(1)[1];
+  std::vector<i64> extents(data.begin(), data.begin() + depth), nowhere(at(depth), 0);
+  nowhere[0] = data[0];
+  const auto list = [&](const std::vector<i64>& v) { return call.constant(Tensor::of<i64>(DType::i64, {depth}, v)); };
+  const ValueId real = call.emit1("Less", {positions(call, most, {most, 1}), indices->count});
+  call.in[1] = call.emit1("Where", {real, from_real_end(call, call.in[1], list(extents)), list(nowhere)});
+  call.in[0] = call.emit1("Concat", {call.in[0], behind}, make_attrs({{"axis", i64{0}}}));
+  return {slice(call, op.import(call)[0], 0, 0, data[0])};
+}
+
 Outputs select_all(OnnxCall& call, const OnnxOp& op) {
   mask_all_with_zero(call);
   return op.import(call);
@@ -293,6 +316,7 @@ constexpr Rule kRules[] = {
     {"ReduceLogSum", nullptr, reduce},
     {"ReduceLogSumExp", nullptr, reduce},
     {"Identity", kept, nullptr},
+    {"ScatterND", nullptr, scatter_nd},
     {"LayerNormalization", normalized, nullptr},
     {"RMSNormalization", normalized, nullptr},
     {"SimplifiedLayerNormalization", normalized, nullptr},

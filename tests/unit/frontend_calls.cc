@@ -18,14 +18,16 @@ using onnx::TensorProto;
 constexpr i64 kLow = std::numeric_limits<i64>::min(), kHigh = std::numeric_limits<i64>::max();
 
 // A model whose one node may read any of these, or nothing.
-const std::vector<std::string> kSources = {"matrix", "image", "vast", "whole", "yes", "empty",
-                                           "list",   "one",   "far",  "half",  ""};
+const std::vector<std::string> kSources = {"matrix", "image", "vast", "whole", "yes", "empty", "list",
+                                           "one",    "far",   "half", "bytes", "ids", "cube",  ""};
 
 OnnxModel model_with_sources(int opset) {
   OnnxModel model(opset);
   model.input("matrix", {"2", "3"}).input("image", {"1", "2", "4", "4"});
   model.input("whole", {"3"}, TensorProto::INT64).input("yes", {"2", "3"}, TensorProto::BOOL);
   model.input("empty", {"0", "3"}).input("vast", {"1", "1", "1099511627776"});
+  model.input("bytes", {"2", "3"}, TensorProto::UINT8).input("ids", {"2", "3"}, TensorProto::INT32);
+  model.input("cube", {"2", "3", "4"});
   model.ints("list", {1, 2}).ints("one", {1}).ints("far", {kLow, kHigh}).floats("half", {}, {0.5});
   return model;
 }
@@ -78,7 +80,7 @@ TEST(Calls, AreImportedOrRefused) {
   int imported = 0;
   for (const frontend::OnnxOp* op : frontend::all_onnx_ops()) {
     for (int i = 0; i < kCallsOfEach; i++) {
-      OnnxModel model = model_with_sources(rng.below(2) == 0 ? 9 : 18);
+      OnnxModel model = model_with_sources(rng.below(2) == 0 ? 9 : 24);
       add_random_call(model, *op, rng);
       try {
         verify(model.import());

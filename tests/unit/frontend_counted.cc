@@ -207,5 +207,35 @@ TEST(Counted, ALoopThatNeverRunsHasEmptyScans) {
   EXPECT_EQ(graph.values[static_cast<size_t>(graph.outputs[1])].type.shape, (Shape{0, 2}));
 }
 
+// Places beyond the count, and updates for them, change nothing; negative places count from the data's end.
+TEST(Counted, ScattersOnlyWhatIsReal) {
+  OnnxModel model = model_of(16, {"4"});
+  model.ints("four", {4});
+  model.node("NonZero", {"x"}, {"row"});
+  model.node("Transpose", {"row"}, {"places"});
+  model.node("GatherND", {"x", "places"}, {"values"});
+  model.node("Sub", {"places", "four"}, {"from_end"});
+  model.node("Neg", {"values"}, {"negative"});
+  model.node("ScatterND", {"x", "from_end", "negative"}, {"y"});
+  const std::vector<Tensor> out = run(model, {floats({4}, {5, 0, 7, 0})});
+  EXPECT_EQ(out.size(), 1u);
+  EXPECT_EQ(to_doubles(out[0]), (Doubles{-5, 0, -7, 0}));
+}
+
+TEST(Counted, RowsAreNormalisedEach) {
+  OnnxModel model = model_of(17, {"3", "2"});
+  model.input("keep", {"3"}, onnx::TensorProto::BOOL).floats("one", {2}, {1, 1}).output("z");
+  set_int(model.node("Compress", {"x", "keep"}, {"rows"}), "axis", 0);
+  onnx::NodeProto& node = model.node("LayerNormalization", {"rows", "one"}, {"y"});
+  set_float(node, "epsilon", 0);
+  model.node("Identity", {"rows"}, {"z"});
+  const Tensor keep = Tensor::of<std::uint8_t>(DType::boolean, {3}, {0, 1, 1});
+  const std::vector<Tensor> out = run(model, {floats({3, 2}, {9, 9, 1, 3, 4, 2}), keep});
+  EXPECT_EQ(first(out[0], 4), (Doubles{-1, 1, 1, -1}));
+  OnnxModel across = model;
+  set_int(*across.graph().mutable_node(1), "axis", 0);
+  EXPECT_NE(across.error().find("depends on data"), std::string::npos) << across.error();
+}
+
 }  // namespace
 }  // namespace mcc

@@ -120,6 +120,20 @@ TEST(Quantised, GemmIsRealWithoutAScaleOfItsResult) {
   EXPECT_EQ(to_doubles(y), (Doubles{5, 22}));
 }
 
+// Two columns of three numbers in blocks of four, the lower half of a byte first; zero points are 8 and 0.
+TEST(Quantised, WeightsOfFourBits) {
+  OnnxModel model = runtime_model(13, {"1", "3"});
+  model.floats("scales", {2}, {0.5f, 2}).floats("zeros", {2}, {8, 0});
+  onnx::TensorProto& weights = *model.graph().add_initializer();
+  weights.set_name("w");
+  weights.set_data_type(onnx::TensorProto::UINT8);
+  for (const i64 dim : {2, 1, 2}) weights.add_dims(dim);
+  for (const int byte : {0xA9, 0xFB, 0x21, 0xF3}) weights.add_int32_data(byte);
+  onnx::NodeProto& node = runtime_node(model, "MatMulNBits", {"x", "w", "scales", "zeros"});
+  for (const auto& [name, value] : {std::pair{"K", 3}, {"N", 2}, {"block_size", 4}}) set_int(node, name, value);
+  EXPECT_EQ(to_doubles(run(model, {floats({1, 3}, {1, 10, 100})})), (Doubles{160.5, 642}));
+}
+
 TEST(Norms, RootMeanSquareOverTheLastAxes) {
   OnnxModel model = model_of(23, {"1", "2", "2"});
   model.floats("scale", {2}, {1, 10});
