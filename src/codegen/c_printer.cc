@@ -347,7 +347,7 @@ class Printer {
     const std::string indent(static_cast<size_t>(2 * depth), ' ');
     std::vector<std::string> values;
     for (const int v : vars) values.push_back(var_name(v));
-    if (values.empty()) values.push_back("0");
+    if (values.empty()) values.emplace_back("0");
     out += fmt::format("{0}{{\n{0}  struct {1}_context c = {{args, scratch, {{{2}}}}};\n", indent, chunk,
                        join(values, ", "));
     out += fmt::format("{0}  (*(mcc_parallel_fn*)rt)(rt, {1}, &c, {2});\n{0}}}\n", indent, chunk, range);
