@@ -1,5 +1,5 @@
-// The matrix product that references are made of: plain, in one type (double for floats, i64 for integers, which
-// wraps), and blocked just enough that a whole network's reference takes seconds.
+// The matrix product that references are made of: plain, in one type (double for floats, u64 for integers, because it
+// wraps as they do), and blocked just enough that a whole network's reference takes seconds.
 #pragma once
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// References of the matrix products, in double for floats and i64 (which wraps as narrower integers do) for integers.
+// References of the matrix products, in double for floats and u64 (which wraps as all integers do) for integers.
 #include "ops/gemm.h"
 #include "ops/matmul.h"
 
@@ -7,14 +7,22 @@ namespace {
 
 template <typename T>
 std::vector<T> values_of(const Tensor& tensor) {
-  if constexpr (std::is_same_v<T, double>)
-    return to_doubles(tensor);
-  else
-    return to_ints(tensor);
+  if constexpr (std::is_same_v<T, double>) return to_doubles(tensor);
+  const std::vector<i64> values = to_ints(tensor);
+  return {values.begin(), values.end()};
 }
 
 void store(Tensor& to, i64 i, double value) { to.set(i, value); }
-void store(Tensor& to, i64 i, i64 value) { to.set_int(i, value); }
+void store(Tensor& to, i64 i, u64 value) { to.set_int(i, static_cast<i64>(value)); }
+
+// An attribute as a factor: of integers its whole part, as Tensor::set makes it.
+template <typename T>
+T scale_of(double value) {
+  if constexpr (std::is_same_v<T, double>) return value;
+  Tensor whole({DType::i64, {}});
+  whole.set(0, value);
+  return static_cast<T>(whole.get_int(0));
+}
 
 // Every matrix of the tensor transposed.
 template <typename T>
@@ -50,7 +58,7 @@ void matmul(const Product& p, const Tensor& a, const Tensor& b, Tensor& y) {
 
 template <typename T>
 void gemm_with_c(const Node& node, const Product& p, const Tensor& a, const Tensor& b, const Tensor* c, Tensor& y) {
-  T alpha = static_cast<T>(node.attrs.get_float("alpha", 1)), beta = static_cast<T>(node.attrs.get_float("beta", 1));
+  T alpha = scale_of<T>(node.attrs.get_float("alpha", 1)), beta = scale_of<T>(node.attrs.get_float("beta", 1));
   std::vector<T> sums = product<T>(p, a, b), added = c ? values_of<T>(*c) : std::vector<T>{};
   for_each_index(y.type.shape, [&](const Index& index, i64 flat) {
     T value = alpha * sums[at(flat)];
@@ -106,21 +114,21 @@ void einsum(const Einsum& e, std::span<const Tensor* const> in, Tensor& y) {
 
 void matmul_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
   Product p = product_of(node, in[0]->type.shape, in[1]->type.shape);
-  is_float(in[0]->type.dtype) ? matmul<double>(p, *in[0], *in[1], out[0]) : matmul<i64>(p, *in[0], *in[1], out[0]);
+  is_float(in[0]->type.dtype) ? matmul<double>(p, *in[0], *in[1], out[0]) : matmul<u64>(p, *in[0], *in[1], out[0]);
 }
 
 void gemm_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
   Product p = product_of(node, in[0]->type.shape, in[1]->type.shape);
   const Tensor* c = in.size() > 2 ? in[2] : nullptr;
   is_float(in[0]->type.dtype) ? gemm_with_c<double>(node, p, *in[0], *in[1], c, out[0])
-                              : gemm_with_c<i64>(node, p, *in[0], *in[1], c, out[0]);
+                              : gemm_with_c<u64>(node, p, *in[0], *in[1], c, out[0]);
 }
 
 void einsum_reference(const Node& node, std::span<const Tensor* const> in, std::span<Tensor> out) {
   std::vector<TensorType> types;
   for (const Tensor* x : in) types.push_back(x->type);
   Einsum e = parse_einsum(node.attrs.get_string("equation", ""), types);
-  is_float(types[0].dtype) ? einsum<double>(e, in, out[0]) : einsum<i64>(e, in, out[0]);
+  is_float(types[0].dtype) ? einsum<double>(e, in, out[0]) : einsum<u64>(e, in, out[0]);
 }
 
 }  // namespace mcc::ops
