@@ -103,6 +103,8 @@ def places(checks, args, folder):
     checks.check(done.status == 2 and "nowhere" in done.err, f"-o to a dangling link: {done}")
     done = small.compile("-o", folder / "out", env={**os.environ, "TMPDIR": "/no/such/folder"})
     checks.check(done.status == 2 and "/no/such/folder" in done.err, f"TMPDIR missing: {done}")
+    if "MCC_SANITIZED" in os.environ:  # which open pipes of their own to look at memory
+        return
     (folder / "tmp").mkdir()
     done = small.compile("-o", folder / "out", env={**os.environ, "TMPDIR": str(folder / "tmp")},
                          preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (8, 8)))
