@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Every table of docs/RESULTS.md measured with one command; run it on an otherwise idle machine.
+# The tables of networks, layers, start-up, tuning and search of docs/RESULTS.md, measured with one command; run it on an
+# otherwise idle machine. The others name their commands.
 #   bench/run_all.sh [--quick] OUT_DIR [PEERS_DIR]     PEERS_DIR: made by bench/setup.sh; default OUT_DIR/peers, made when missing
 #   --quick: one short pass of everything and few trials: whether it works here, and rough figures
 # Writes OUT_DIR/RESULTS.md (bench/tables.py), and OUT_DIR/NAME.json, NAME.txt and NAME.svg for

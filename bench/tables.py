@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The tables of docs/RESULTS.md, from what bench/run_all.sh wrote.
+"""Tables for docs/RESULTS.md, from what bench/run_all.sh wrote.
 
   bench/tables.py OUT      prints markdown; parts of the run that are not there are left out
 

@@ -104,6 +104,16 @@ ValueId after(const OnnxCall& call, ValueId past, ValueId now) {
   return call.emit1("Concat", {past, now}, make_attrs({{"axis", i64{kLength}}}));
 }
 
+// What is kept from earlier tokens, at inputs `first` (keys) and the next (values), goes before h. Returns its length.
+i64 take_past(const OnnxCall& call, Heads& h, size_t first) {
+  if (call.has(first) != call.has(first + 1)) fail("past_key and past_value are given together or not at all");
+  if (!call.has(first)) return 0;
+  for (const size_t i : {first, first + 1}) require_rank(call, i, 4);
+  h.k = after(call, call.in[first], h.k);
+  h.v = after(call, call.in[first + 1], h.v);
+  return call.shape(first)[kLength];
+}
+
 Scores runtime_scores(const OnnxCall& call, const Heads& h, ValueId mask, ValueId bias, i64 past) {
   Scores scores{scale_of(call, h), 0, {}};
   if (mask != kNone) scores.added.push_back(padding(call, mask, h));
@@ -134,7 +144,8 @@ Outputs runtime_attention(OnnxCall& call) {
   take_inputs(call, 6);
   for (const char* key : {"do_rotary", "past_present_share_buffer"}) refuse_nonzero(call, key);
   const i64 heads = call.attrs.get_int("num_heads");
-  require_rank(call, 0, 3), require_rank(call, 1, 2);
+  require_rank(call, 0, 3);
+  require_rank(call, 1, 2);
   ValueId all = call.emit1("MatMul", {call.need(0, "input"), call.need(1, "weights")});
   const Shape shape = call.builder.shape(all);
   if (call.has(2)) all = call.emit1("Add", {all, call.in[2]});
@@ -151,7 +162,9 @@ Outputs runtime_attention(OnnxCall& call) {
     const auto one = [&](i64 i) {
       return call.reshape(slice(call, call.in[4], 0, i, i + 1), Shape(both.begin() + 1, both.end()));
     };
-    past = both[3], h.k = after(call, one(0), h.k), h.v = after(call, one(1), h.v);
+    past = both[3];
+    h.k = after(call, one(0), h.k);
+    h.v = after(call, one(1), h.v);
   }
   const auto listed = [&](ValueId v) {
     Shape with_one = call.builder.shape(v);
@@ -173,18 +186,16 @@ Outputs multi_head_attention(OnnxCall& call) {
   const bool apart = call.builder.rank(k) == 4;
   if (call.has(3)) {
     if (apart) fail("a bias for keys of rank 4 is not supported");
-    require_rank(call, 3, 1), require_rank(call, 1, 3), require_rank(call, 2, 3);
+    require_rank(call, 3, 1);
+    for (const size_t i : {1, 2}) require_rank(call, i, 3);
     const std::vector<ValueId> bias = parts(call, call.in[3], {call.shape(0)[2], call.shape(1)[2], call.shape(2)[2]});
-    q = call.emit1("Add", {q, bias[0]}), k = call.emit1("Add", {k, bias[1]}), v = call.emit1("Add", {v, bias[2]});
+    q = call.emit1("Add", {q, bias[0]});
+    k = call.emit1("Add", {k, bias[1]});
+    v = call.emit1("Add", {v, bias[2]});
   }
   Heads h{split_heads(call, q, heads), apart ? k : split_heads(call, k, heads),
           apart ? v : split_heads(call, v, heads)};
-  if (call.has(6) != call.has(7)) fail("past_key and past_value are given together or not at all");
-  i64 past = 0;
-  if (call.has(6)) {
-    require_rank(call, 6, 4), require_rank(call, 7, 4);
-    past = call.shape(6)[kLength], h.k = after(call, call.in[6], h.k), h.v = after(call, call.in[7], h.v);
-  }
+  const i64 past = take_past(call, h, 6);
   const ValueId y = merge_heads(call, attend(call, h, runtime_scores(call, h, call.input(4), call.input(5), past)));
   return {y, h.k, h.v};
 }
@@ -214,16 +225,12 @@ Outputs attention(OnnxCall& call) {
     return call.in[i];
   };
   Heads h{heads_of(0, "q_num_heads"), heads_of(1, "kv_num_heads"), heads_of(2, "kv_num_heads")};
-  if (call.has(4) != call.has(5)) fail("past_key and past_value are given together or not at all");
-  i64 past = 0;
-  if (call.has(4)) {
-    require_rank(call, 4, 4), require_rank(call, 5, 4);
-    past = call.shape(4)[kLength], h.k = after(call, call.in[4], h.k), h.v = after(call, call.in[5], h.v);
-  }
+  const i64 past = take_past(call, h, 4);
   const ValueId present_k = h.k, present_v = h.v;
   const i64 queries = call.builder.shape(h.q)[kHeads], keys = call.builder.shape(h.k)[kHeads];
   if (keys < 1 || queries % keys != 0) fail("{} heads of queries do not share {} of keys", queries, keys);
-  h.k = repeated_heads(call, h.k, queries / keys), h.v = repeated_heads(call, h.v, queries / keys);
+  h.k = repeated_heads(call, h.k, queries / keys);
+  h.v = repeated_heads(call, h.v, queries / keys);
 
   const DType dtype = call.builder.type(h.q).dtype;
   Scores scores{scale_of(call, h), call.attrs.get_float("softcap", 0), {}};

@@ -68,7 +68,8 @@ Outputs qlinear(OnnxCall& call) {
   Attrs attrs = call.attrs;
   const bool last = attrs.get_int("channels_last", 0) != 0;
   const i64 opset = attrs.get_int("opset", 13);
-  attrs.erase("channels_last"), attrs.erase("opset");
+  attrs.erase("channels_last");
+  attrs.erase("opset");
   if (last) operands[0] = channels_first(call, operands[0]);
   ValueId y = import_as(call, form->op, operands, attrs, opset);
   if (last) y = channels_last(call, y);
@@ -109,7 +110,7 @@ Outputs matmul_integer_to_float(OnnxCall& call) {
 // C is of the sums' scale and is added to them. Without a scale of the result it stays real.
 Outputs qgemm(OnnxCall& call) {
   take_inputs(call, 9);
-  require_rank(call, 0, 2), require_rank(call, 3, 2);
+  for (const size_t i : {0, 3}) require_rank(call, i, 2);
   const auto side = [&](size_t i, const char* key) {
     return call.attrs.get_int(key, 0) != 0 ? call.transpose(call.in[i], {1, 0}) : call.in[i];
   };
@@ -130,7 +131,8 @@ Outputs qgemm(OnnxCall& call) {
 ValueId unpacked(const OnnxCall& call, ValueId v, i64 bits) {
   if (bits == 8) return v;
   Shape shape = call.builder.shape(v), one = shape;
-  one.push_back(1), shape.back() *= 2;
+  one.push_back(1);
+  shape.back() *= 2;
   const ValueId low = call.emit1("BitwiseAnd", {v, call.scalar(DType::u8, 15)});
   const ValueId high =
       call.emit1("BitShift", {v, call.scalar(DType::u8, 4)}, make_attrs({{"direction", std::string("RIGHT")}}));

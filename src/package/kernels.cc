@@ -29,9 +29,10 @@ loop::Func schedule(const Task& task, const PackageOptions& options, std::string
   const auto id = options.record_ids.find(task.key);
   const bool given = trace != options.traces.end(), recorded = id != options.record_ids.end();
   if (given) {
-    Applied applied = apply_logged(task, trace->second);
-    record = recorded ? id->second : "given";
-    if (applied.func) return std::move(*applied.func);
+    if (Applied applied = apply_logged(task, trace->second); applied.func) {
+      record = recorded ? id->second : "given";
+      return std::move(*applied.func);
+    }
   }
   record = recorded && !given ? id->second : "default";
   Applied applied = mcc::apply(task.func, default_trace(task));

@@ -222,22 +222,38 @@ TEST(Compat, LoopWithAKnownCountIsUnrolled) {
   EXPECT_NE(doubling_loop(i64{1} << 40).error().find("unrolled"), std::string::npos);
 }
 
-TEST(Compat, FunctionsAreInlinedAndMayNotRecurse) {
-  OnnxModel model = model_of(15, {"2"});
+// A function from a to b, without nodes, and a call of it from x to y.
+onnx::FunctionProto& add_function(OnnxModel& model, const std::string& name) {
   onnx::FunctionProto& function = *model.proto.add_functions();
   function.set_domain("mine");
-  function.set_name("Scaled");
+  function.set_name(name);
   function.add_input("a");
   function.add_output("b");
-  function.add_attribute("slope");
-  function.add_opset_import()->set_version(15);
-  onnx::NodeProto& inner = OnnxModel::add_node(function, "LeakyRelu", {"a"}, {"b"});
-  onnx::AttributeProto& alpha = attribute(inner, "alpha");
+  return function;
+}
+
+onnx::NodeProto& add_call(OnnxModel& model, const std::string& name) {
+  onnx::NodeProto& call = model.node(name, {"x"}, {"y"});
+  call.set_domain("mine");
+  return call;
+}
+
+// LeakyRelu from a to b, its slope an argument of the function.
+onnx::NodeProto& add_leaky_relu(onnx::FunctionProto& function) {
+  onnx::NodeProto& node = OnnxModel::add_node(function, "LeakyRelu", {"a"}, {"b"});
+  onnx::AttributeProto& alpha = attribute(node, "alpha");
   alpha.set_type(onnx::AttributeProto::FLOAT);
   alpha.set_ref_attr_name("slope");
-  onnx::NodeProto& call = model.node("Scaled", {"x"}, {"y"});
-  call.set_domain("mine");
-  set_float(call, "slope", 0.25f);
+  return node;
+}
+
+TEST(Compat, FunctionsAreInlinedAndMayNotRecurse) {
+  OnnxModel model = model_of(15, {"2"});
+  onnx::FunctionProto& function = add_function(model, "Scaled");
+  function.add_attribute("slope");
+  function.add_opset_import()->set_version(15);
+  onnx::NodeProto& inner = add_leaky_relu(function);
+  set_float(add_call(model, "Scaled"), "slope", 0.25f);
   EXPECT_EQ(only_node(model.import()).attrs.get_float("alpha", 0), 0.25);
   inner.set_op_type("Scaled");
   inner.set_domain("mine");
@@ -252,21 +268,14 @@ void add_unknown(Message& message, int number, const std::string& bytes) {
 
 TEST(Compat, FunctionsHaveDefaultsOfAttributes) {
   OnnxModel model = model_of(15, {"2"});
-  onnx::FunctionProto& function = *model.proto.add_functions();
-  function.set_domain("mine");
-  function.set_name("Scaled");
-  function.add_input("a");
-  function.add_output("b");
+  onnx::FunctionProto& function = add_function(model, "Scaled");
   onnx::AttributeProto slope;
   slope.set_name("slope");
   slope.set_type(onnx::AttributeProto::FLOAT);
   slope.set_f(0.5f);
   add_unknown(function, 11, slope.SerializeAsString());
-  onnx::AttributeProto& alpha = attribute(OnnxModel::add_node(function, "LeakyRelu", {"a"}, {"b"}), "alpha");
-  alpha.set_type(onnx::AttributeProto::FLOAT);
-  alpha.set_ref_attr_name("slope");
-  onnx::NodeProto& call = model.node("Scaled", {"x"}, {"y"});
-  call.set_domain("mine");
+  add_leaky_relu(function);
+  onnx::NodeProto& call = add_call(model, "Scaled");
   EXPECT_EQ(only_node(model.import()).attrs.get_float("alpha", 0), 0.5);
   set_float(call, "slope", 0.25f);
   EXPECT_EQ(only_node(model.import()).attrs.get_float("alpha", 0), 0.25);
@@ -275,17 +284,11 @@ TEST(Compat, FunctionsHaveDefaultsOfAttributes) {
 TEST(Compat, FunctionsOfOneNameAreToldApartByOverload) {
   OnnxModel model = model_of(15, {"2"});
   for (const char* op : {"Neg", "Relu"}) {
-    onnx::FunctionProto& function = *model.proto.add_functions();
-    function.set_domain("mine");
-    function.set_name("Act");
-    function.add_input("a");
-    function.add_output("b");
+    onnx::FunctionProto& function = add_function(model, "Act");
     add_unknown(function, 13, op);
     OnnxModel::add_node(function, op, {"a"}, {"b"});
   }
-  onnx::NodeProto& call = model.node("Act", {"x"}, {"y"});
-  call.set_domain("mine");
-  add_unknown(call, 8, "Neg");
+  add_unknown(add_call(model, "Act"), 8, "Neg");
   EXPECT_EQ(only_node(model.import()).op, "Neg");
   *model.proto.add_functions() = model.proto.functions(0);
   EXPECT_EQ(model.error(), "model: function 'Act' is defined twice");

@@ -171,22 +171,14 @@ Stage Writer::stage(const std::string& name, const Axes& axes) const {
   Stage s;
   s.block = s.store.block = name;
   s.region = region;
-  for (const auto& [axis_name, extent] : axes) {
-    state.vars.push_back(axis_name);
-    const int number = static_cast<int>(s.axes.size());
-    s.axes.push_back({axis_name, static_cast<int>(state.vars.size()) - 1, extent, false});
-    s.loops.push_back({axis_name, number, -1, 1, loop::LoopKind::serial});
-  }
+  for (const auto& [axis_name, extent] : axes) add_axis(state, s, axis_name, extent);
   return s;
 }
 
 int Writer::buffer(const std::string& suffix, const Axes& axes) const {
-  loop::Buffer b;
-  b.name = block + suffix;
-  while (find_buffer(state, b.name) >= 0) b.name += "_";
-  for (const auto& [name, extent] : axes) b.shape.push_back(extent);
-  state.buffers.push_back(std::move(b));
-  return static_cast<int>(state.buffers.size()) - 1;
+  Shape shape;
+  for (const auto& [name, extent] : axes) shape.push_back(extent);
+  return new_buffer(state, block + suffix, DType::f32, std::move(shape));
 }
 
 Stage Writer::row_in() const {
