@@ -48,18 +48,19 @@ def main():
     args = parser.parse_args()
     print("| layer | measurements | " + " | ".join("first" if n == 1 else f"after {n}" for n in COUNTS) +
           " | best ms | cost model: accuracy | recall |\n|---|---|" + "---|" * (len(COUNTS) + 3))
-    soon, foreseen = 0, []
+    long, foreseen = [], []  # searches that went on after the last count: was it enough
     for log in args.logs:
         curve = best_so_far(records_of_heaviest_task(log))
-        after = [curve[min(n, len(curve)) - 1] / curve[-1] for n in COUNTS]
-        soon += after[-1] <= 1.05
+        after = [curve[n - 1] / curve[-1] for n in COUNTS if n <= len(curve)]
+        if len(curve) > COUNTS[-1]:
+            long.append(after[-1] <= 1.05)
         model = cost_model(args.bin, log)
         if model:
             foreseen.append((model["pairwise_accuracy"], model["recall"]))
-        shown = [f"{a:.3f}" for a in after] + [f"{curve[-1] * 1e3:.4f}"] + (
+        shown = [f"{a:.3f}" for a in after] + [""] * (len(COUNTS) - len(after)) + [f"{curve[-1] * 1e3:.4f}"] + (
             [f"{v:.3f}" for v in foreseen[-1]] if model else ["", ""])
         print(f"| {log.stem} | {len(curve)} | " + " | ".join(shown) + " |")
-    print(f"\nWithin 5 % of its best after 300: {soon} of {len(args.logs)}.", end="")
+    print(f"\nOf {len(long)} searches of more than {COUNTS[-1]} measurements {sum(long)} were within 5 % of their best after {COUNTS[-1]}.", end="")
     if foreseen:
         accuracy, recall = (sum(column) / len(foreseen) for column in zip(*foreseen))
         print(f" Cost model on the next batch, mean of {len(foreseen)}: accuracy {accuracy:.3f}, recall {recall:.3f}.", end="")
