@@ -5,7 +5,7 @@ import math
 import numpy as np
 from onnx import TensorProto
 
-from .builder import F32, I64
+from .builder import F32, I64, T
 
 
 # ----------------------------------------------------------------------------
