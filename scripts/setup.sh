@@ -10,7 +10,7 @@ packages=(
   llvm-19-dev clang-19 clang-tidy-19 clang-format-19 libclang-rt-19-dev
   libonnx-dev libonnx-testdata libprotobuf-dev protobuf-compiler libxgboost-dev libsqlite3-dev libtbb-dev libjemalloc-dev
   nlohmann-json3-dev libcli11-dev libspdlog-dev libfmt-dev libgtest-dev libgmock-dev libbenchmark-dev
-  python3-onnx python3-numpy
+  python3-onnx python3-numpy pyflakes3
   qemu-user libc6-dev-arm64-cross libgcc-12-dev-arm64-cross libc6-dev-riscv64-cross libgcc-12-dev-riscv64-cross
 )
 for argument in "$@"; do
