@@ -50,6 +50,18 @@ bool is_idempotent(StoreOp op) {
   return op == StoreOp::min || op == StoreOp::max || op == StoreOp::logical_and || op == StoreOp::logical_or;
 }
 
+// Moves instructions that stand side by side apart, over what follows them in their block: a burst of prefetches fills
+// the queue of outstanding lines, and the loads after it wait.
+void spread(const std::vector<llvm::Instruction*>& issued) {
+  if (issued.empty()) return;
+  std::vector<llvm::Instruction*> after;
+  for (llvm::Instruction* i = issued.back()->getNextNode(); i; i = i->getNextNode()) after.push_back(i);
+  for (size_t n = 1; n < issued.size(); n++) {
+    const size_t place = after.size() * n / issued.size();
+    if (place > 0) issued[n]->moveBefore(after[place]);
+  }
+}
+
 }  // namespace
 
 std::vector<Part> split_lanes(i64 extent, i64 native) {
@@ -128,8 +140,10 @@ void Emitter::serial_loop(const Loop& l, const std::function<void()>& body) {
   } else {
     counted_loop(b.getInt64(0), b.getInt64(static_cast<u64>(l.extent)), [&](Value* var) {
       set_var(l.var, {VarValue::value, 0, var, depth_});
-      for (const loop::Prefetch& fetch : l.ahead) prefetch(fetch);
+      std::vector<llvm::Instruction*> fetches;
+      for (const loop::Prefetch& fetch : l.ahead) prefetch(fetch, fetches);
       body();
+      spread(fetches);
     });
   }
   set_var(l.var, {});

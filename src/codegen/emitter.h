@@ -140,7 +140,7 @@ class Emitter {
   Value* load_part(int buffer, const Address& at, const Part& part);
   Value* load_strided(int buffer, const Address& at, const Part& part);
   Value* load_packed(llvm::Type* type, Value* pointer, i64 element_bytes, const Part& part, bool whole);
-  void prefetch(const loop::Prefetch& fetch);
+  void prefetch(const loop::Prefetch& fetch, std::vector<llvm::Instruction*>& issued);
   void store_varying(int buffer, const Address& at, const Val& value);
   void store_packed(Value* value, Value* pointer, i64 element_bytes, const Part& part, bool whole);
   Value* from_memory(DType dtype, Value* raw);

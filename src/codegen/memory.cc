@@ -292,15 +292,15 @@ Val Emitter::load(int buffer, const Address& at) {
 }
 
 // Into the nearest cache. The address may lie outside of the buffer: the pointers promise nothing (no inbounds).
-void Emitter::prefetch(const loop::Prefetch& fetch) {
+void Emitter::prefetch(const loop::Prefetch& fetch, std::vector<llvm::Instruction*>& issued) {
   Address at;
   add_linear(fetch.at, 1, at);
   std::ranges::stable_sort(at.terms, {}, &Address::Term::order);
   Value* first = uniform_pointer(fetch.buffer, at, 0);
   for (i64 line = 0; line < fetch.lines; line++) {
     Value* pointer = b.CreateConstGEP1_64(b.getInt8Ty(), first, static_cast<u64>(line * loop::kLineBytes));
-    b.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                      {pointer, b.getInt32(0), b.getInt32(3), b.getInt32(1)});
+    issued.push_back(b.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
+                                       {pointer, b.getInt32(0), b.getInt32(3), b.getInt32(1)}));
   }
 }
 
