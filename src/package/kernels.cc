@@ -54,8 +54,9 @@ Kernels schedule_kernels(const LoweredModel& model, const PackageOptions& option
   Kernels result;
   std::vector<Task> tasks;
   std::map<std::string, int> by_key;
+  const bool warm = constants_stay(model, options.target);
   for (const KernelCall& call : model.calls) {
-    Task task = make_task(call.func, options.target, 1, options.strict);
+    Task task = make_task(call.func, options.target, 1, options.strict, warm);
     const auto [found, fresh] = by_key.try_emplace(task.key, static_cast<int>(tasks.size()));
     result.of_call.push_back(found->second);
     if (fresh) tasks.push_back(std::move(task));

@@ -76,11 +76,25 @@ std::map<std::string, std::string> hash_files(const fs::path& folder) {
 
 }  // namespace
 
+bool constants_stay(const LoweredModel& model, const Target& target) {
+  std::map<ValueId, i64> bytes;
+  for (const KernelCall& call : model.calls) {
+    for (size_t i = 0; i < call.args.size(); i++) {
+      const loop::Buffer& b = call.func.buffers[i];
+      if (b.scope == loop::Scope::constant) bytes[call.args[i]] = elements(b.shape) * size_of(b.dtype);
+    }
+  }
+  i64 sum = 0;
+  for (const auto& [value, n] : bytes) sum += n;
+  return sum <= std::max(target.l2_bytes, target.l3_bytes) / 2;
+}
+
 std::vector<Task> model_tasks(const LoweredModel& model, const Target& target, bool strict) {
+  const bool warm = constants_stay(model, target);
   std::vector<Task> tasks;
   std::map<std::string, size_t> by_key;
   for (const KernelCall& call : copied_outputs(model).calls) {
-    Task task = make_task(call.func, target, 1, strict);
+    Task task = make_task(call.func, target, 1, strict, warm);
     const auto [found, fresh] = by_key.try_emplace(task.key, tasks.size());
     if (fresh)
       tasks.push_back(std::move(task));

@@ -86,14 +86,14 @@ double body_cycles(const NestStore& nest, const Target& target) {
 }
 
 // What a statement reads of a large constant; 0 for all else.
-double cold_bytes(const NestAccess& access, const NestStore& nest) {
+double cold_bytes(const NestAccess& access, const NestStore& nest, const Target& target) {
   if (access.scope != loop::Scope::constant) return 0;
   const double bytes = footprint_bytes(access, nest.loops, 0);
-  return bytes < static_cast<double>(kColdBytes) ? 0 : bytes;
+  return bytes < static_cast<double>(target.cold_bytes) ? 0 : bytes;
 }
 
 // Bytes fetched into a cache of the given size over the whole statement.
-double traffic_bytes(const NestStore& nest, double cache_bytes) {
+double traffic_bytes(const NestStore& nest, double cache_bytes, const Target& target) {
   const int depth = static_cast<int>(nest.loops.size());
   std::vector<double> inside(static_cast<size_t>(depth) + 1, 0);
   for (int from = 0; from <= depth; from++) {
@@ -107,7 +107,7 @@ double traffic_bytes(const NestStore& nest, double cache_bytes) {
   for (const NestAccess& access : nest.accesses) {
     if (access.scope == loop::Scope::reg) continue;
     // What fits as a whole was there before, but for large constants: those come from memory in each run.
-    if (fits == 0 && cold_bytes(access, nest) == 0) continue;
+    if (fits == 0 && cold_bytes(access, nest, target) == 0) continue;
     double times = nest.weight;
     bool still_there = true;  // the loop right outside keeps what does not move with it
     for (int l = fits - 1; l >= 0; l--) {
@@ -131,21 +131,26 @@ double loop_overhead_cycles(const NestStore& nest) {
 }
 
 // Speed-up by threads of the parallel loops around a statement: whole chunks only. A ragged parallel loop runs the
-// statement in a part of its iterations.
+// statement in a part of its iterations; when it is the outermost one, threads other than the last have nothing else.
 double parallel_share(const NestStore& nest, const Target& target) {
-  double n = nest.weight;
+  double n = nest.weight, chunks = 1;
+  bool ragged_outside = false;
   for (const NestLoop& loop : nest.loops) {
-    if (loop.kind == loop::LoopKind::parallel) n *= static_cast<double>(loop.extent);
+    if (loop.kind != loop::LoopKind::parallel || loop.extent == 1) continue;
+    ragged_outside = ragged_outside || (chunks == 1 && loop.present < 1);
+    chunks *= static_cast<double>(loop.extent);
   }
-  return n > 1 ? n / std::ceil(n / target.cores) : 1;
+  n *= chunks;
+  if (n <= 1) return 1;
+  return n / (ragged_outside ? std::min(n, std::ceil(chunks / target.cores)) : std::ceil(n / target.cores));
 }
 
 // Bytes of large constants among the statement's traffic that statements before it have fetched: the tails of a block
 // read what its main part reads. `fetched`: bytes of each buffer so far.
-double fetched_before(const NestStore& nest, std::map<int, double>& fetched) {
+double fetched_before(const NestStore& nest, const Target& target, std::map<int, double>& fetched) {
   double again = 0;
   for (const NestAccess& access : nest.accesses) {
-    const double bytes = cold_bytes(access, nest);
+    const double bytes = cold_bytes(access, nest, target);
     if (bytes == 0) continue;
     double whole = static_cast<double>(access.element_bytes);
     for (const i64 extent : access.dim_extent) whole *= static_cast<double>(extent);
@@ -169,7 +174,7 @@ double fetched_again_s(const NestStore& nest, const Target& target) {
   }
   if (outermost == nest.loops.size()) return 0;
   for (const NestAccess& access : nest.accesses) {
-    if (access.affine && access.stride[outermost] == 0) again += (threads - 1) * cold_bytes(access, nest);
+    if (access.affine && access.stride[outermost] == 0) again += (threads - 1) * cold_bytes(access, nest, target);
   }
   return nest.weight * again / (target.memory_gbs * 1e9);
 }
@@ -182,9 +187,9 @@ AnalyticTerms analytic_terms(const NestStore& nest, const Target& target) {
   const double last_cache = static_cast<double>(std::max(target.l2_bytes, target.l3_bytes));
   AnalyticTerms terms;
   terms.core = bodies * body_cycles(nest, target) / hz;
-  terms.l2 = traffic_bytes(nest, static_cast<double>(target.l1_bytes)) / target.l2_bytes_per_cycle / hz;
-  terms.l3 = traffic_bytes(nest, static_cast<double>(target.l2_bytes)) / target.l3_bytes_per_cycle / hz;
-  terms.memory = traffic_bytes(nest, last_cache) / (target.memory_gbs * 1e9);
+  terms.l2 = traffic_bytes(nest, static_cast<double>(target.l1_bytes), target) / target.l2_bytes_per_cycle / hz;
+  terms.l3 = traffic_bytes(nest, static_cast<double>(target.l2_bytes), target) / target.l3_bytes_per_cycle / hz;
+  terms.memory = traffic_bytes(nest, last_cache, target) / (target.memory_gbs * 1e9);
   terms.loops = loop_overhead_cycles(nest) / hz;
   terms.share = parallel_share(nest, target);
   return terms;
@@ -202,7 +207,7 @@ double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   for (const NestStore& nest : analyze_nests(scheduled)) {
     const AnalyticTerms t = analytic_terms(nest, target);
     const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
-    const double memory = std::max(0.0, t.memory - fetched_before(nest, fetched) / (target.memory_gbs * 1e9));
+    const double memory = std::max(0.0, t.memory - fetched_before(nest, target, fetched) / (target.memory_gbs * 1e9));
     seconds +=
         std::max(core / t.share, memory) + loss * std::min(core / t.share, memory) + fetched_again_s(nest, target);
     parallel |= t.share > 1;

@@ -8,7 +8,6 @@ namespace mcc {
 
 struct NestStore;
 
-constexpr i64 kColdBytes = 512 << 10;  // larger constants come from memory in each run of a whole model
 
 // Operations a second of all cores, a multiply-add counted as two.
 double peak_flops(const Target& target, i64 element_bytes);

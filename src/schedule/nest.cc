@@ -23,14 +23,14 @@ class Walker {
       if (const auto* inner = std::get_if<loop::Loop>(&stmt.node)) {
         const int saved = position_[at(inner->var)];
         position_[at(inner->var)] = static_cast<int>(loops_.size());
-        loops_.push_back({inner->extent, inner->kind});
+        loops_.push_back({inner->extent, inner->kind, 1});
         walk(inner->body, weight);
         loops_.pop_back();
         position_[at(inner->var)] = saved;
       } else if (const auto* branch = std::get_if<loop::If>(&stmt.node)) {
         const double share = probability(branch->condition);
-        walk(branch->then_body, weight * share);
-        walk(branch->else_body, weight * (1 - share));
+        walk_case(*branch, branch->then_body, weight, share);
+        walk_case(*branch, branch->else_body, weight, 1 - share);
       } else {
         add(std::get<loop::Store>(stmt.node), weight);
       }
@@ -40,6 +40,15 @@ class Walker {
   std::vector<NestStore> take() { return std::move(nests_); }
 
  private:
+  void walk_case(const loop::If& branch, const std::vector<loop::Stmt>& body, double weight, double share) {
+    const Expr& condition = branch.condition;
+    const bool counts = condition.op == ExprOp::lt && condition.args[0].op == ExprOp::var;
+    const int place = counts ? position_[at(condition.args[0].i)] : -1;
+    if (place >= 0) loops_[at(place)].present *= share;
+    walk(body, weight * share);
+    if (place >= 0) loops_[at(place)].present = 1;
+  }
+
   // How often `var < constant`, `var == constant`, or one of several such holds; anything else is taken for a coin.
   double probability(const Expr& condition) const {
     if (condition.op == ExprOp::logical_or)

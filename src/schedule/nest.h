@@ -12,6 +12,7 @@ namespace mcc {
 struct NestLoop {
   i64 extent = 1;
   loop::LoopKind kind = loop::LoopKind::serial;
+  double present = 1;  // share of its iterations that run the store (Ifs on its variable): the first, or the last ones
 };
 
 struct NestAccess {

@@ -10,6 +10,7 @@ void put_tasks(RecordStore& log, const std::vector<Task>& tasks) {
   for (const Task& task : tasks) {
     const nlohmann::ordered_json json = {{"name", task.name},
                                          {"strict", task.strict},
+                                         {"warm", task.warm},
                                          {"target", nlohmann::ordered_json::parse(to_json(task.target))},
                                          {"func", loop::print(task.func)}};
     notes.emplace_back(task.key, json_text(json));
@@ -25,7 +26,8 @@ std::vector<Task> noted_tasks(const RecordStore& log) {
     try {
       loop::Func func = loop::parse_func(json["func"].get<std::string>());
       if (!loop::verify(func).empty()) continue;
-      Task task = make_task(std::move(func), target_from_json(json["target"].dump()), 1, json.value("strict", false));
+      Task task = make_task(std::move(func), target_from_json(json["target"].dump()), 1, json.value("strict", false),
+                            json.value("warm", false));
       if (task.key == key) tasks.push_back(std::move(task));
     } catch (const Error&) {
       // from an mcc whose loop programs were written otherwise

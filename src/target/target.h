@@ -28,6 +28,9 @@ struct Target {
   int fma_latency = 4;
   i64 l1_bytes = 32 << 10, l2_bytes = 512 << 10, l3_bytes = 0;  // data, per core (l3: share of one core)
   double l2_bytes_per_cycle = 32, l3_bytes_per_cycle = 10, memory_gbs = 10;
+  // Constants of so many bytes and more come from memory in each run. Not a key of the JSON: each model decides
+  // (Task::warm).
+  i64 cold_bytes = 512 << 10;
 
   // For stand-alone programs of a cross target, e.g. "/usr/aarch64-linux-gnu"; "" is this machine's.
   std::string sysroot;

@@ -33,7 +33,7 @@ std::vector<i64> numbers_of_parts(i64 extent, i64 reduction) {
 bool waits_for_memory(const Builder& b, const Stage& stage) {
   for (const Load& load : loads_of(b.state, stage)) {
     const Shape& shape = b.state.buffer(load.access.buffer).shape;
-    if (!load.constant_value() || elements(shape) * element_bytes(b.state, stage) < kColdBytes) continue;
+    if (!load.constant_value() || elements(shape) * element_bytes(b.state, stage) < b.target.cold_bytes) continue;
     if (outputs(stage) * reduction_points(stage) >= kFewRows * elements(shape)) return true;
   }
   return false;

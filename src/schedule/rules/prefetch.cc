@@ -36,7 +36,8 @@ void choose_prefetch(Builder& b, const std::string& block, i64 tile_rows, i64 pa
   for (const Load& load : loads_of(b.state, stage)) {
     const loop::Buffer& buffer = b.state.buffer(load.access.buffer);
     const i64 element = size_of(buffer.dtype);
-    if (!load.constant_value() || !has_layout(buffer) || elements(buffer.shape) * element < kColdBytes) continue;
+    if (!load.constant_value() || !has_layout(buffer) || elements(buffer.shape) * element < b.target.cold_bytes)
+      continue;
     const auto step = [&](std::vector<i64> bytes) {
       return std::vector<Step>{step_of(StepKind::prefetch, block, {buffer.name}, std::move(bytes))};
     };
