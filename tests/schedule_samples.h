@@ -166,9 +166,27 @@ inline Func attention(const AttentionShape& a) {
   return f.take();
 }
 
-inline Func pool(const ConvShape& s, StoreOp op) {
+// Channels last, or first; the latter padded.
+inline Func pool(const ConvShape& s, StoreOp op, bool planar = false) {
   const i64 oh = (s.height - s.kernel) / s.stride + 1, ow = (s.width - s.kernel) / s.stride + 1;
   FuncBuilder f("pool");
+  if (planar) {
+    const i64 height = s.height + 1, width = s.width + 1;
+    const i64 rows = (height - s.kernel) / s.stride + 1, columns = (width - s.kernel) / s.stride + 1;
+    const int x = f.input("x", DType::f32, {s.in, s.height, s.width}),
+              y = f.output("y", DType::f32, {s.in, rows, columns});
+    const int p = f.temp("p", DType::f32, {s.in, height, width});
+    f.block("pad", {s.in, height, width}, p, [&](const Vars& v) {
+      const Expr inside = (const_int(0) < v[1]) && (const_int(0) < v[2]);
+      return select(inside, f.load(x, {v[0], v[1] - 1, v[2] - 1}), identity(op, DType::f32));
+    });
+    f.axes({"c", "oy", "ox", "ky", "kx"});
+    f.reduce("pool", {s.in, rows, columns}, {s.kernel, s.kernel}, y, op, identity(op, DType::f32),
+             [&](const Vars& v, const Vars& k) {
+               return f.load(p, {v[0], v[1] * s.stride + k[0], v[2] * s.stride + k[1]});
+             });
+    return f.take();
+  }
   const int x = f.input("x", DType::f32, {s.height, s.width, s.in}), y = f.output("y", DType::f32, {oh, ow, s.in});
   f.reduce(
       "pool", {oh, ow, s.in}, {s.kernel, s.kernel}, y, op, identity(op, DType::f32),

@@ -28,11 +28,31 @@ Scored score(const Task& task, const Sketch& sketch, const std::vector<int>& cho
   return {true, analytic_seconds(*applied.func, task.target)};
 }
 
+// Tries all choices of two knobs.
+void descend_pair(const Task& task, const Sketch& sketch, std::pair<size_t, size_t> knobs, std::vector<int>& choices,
+                  double& seconds) {
+  std::vector<int> best = choices, tried = choices;
+  const auto options = [&](size_t knob) { return static_cast<int>(sketch.knobs[knob].options.size()); };
+  for (tried[knobs.first] = 0; tried[knobs.first] < options(knobs.first); tried[knobs.first]++) {
+    for (tried[knobs.second] = 0; tried[knobs.second] < options(knobs.second); tried[knobs.second]++) {
+      const Scored scored = score(task, sketch, tried);
+      if (!scored.legal || scored.seconds >= seconds * kWorthChanging) continue;
+      seconds = scored.seconds;
+      best = tried;
+    }
+  }
+  choices = std::move(best);
+}
+
 // Returns the seconds of what it ends with.
 double descend(const Task& task, const schedule::PreferredSketch& preferred, std::vector<int>& choices,
                double seconds) {
   const Sketch& sketch = preferred.sketch;
   int evaluations = 0;
+  for (const auto& pair : preferred.together) {
+    if (!preferred.settled[pair.first] && !preferred.settled[pair.second])
+      descend_pair(task, sketch, pair, choices, seconds);
+  }
   for (int round = 0; round < 2; round++) {
     bool changed = false;
     for (size_t k = 0; k < sketch.knobs.size(); k++) {

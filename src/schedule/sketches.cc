@@ -18,6 +18,7 @@ namespace {
 // the weights of tiles of 2x2, and round more.
 constexpr Variant kVariants[] = {
     {.name = "separable", .separable = true},
+    {.name = "strips", .strips = true},
     {.name = "tile"},
     {.name = "winograd 2", .winograd = 2},
     {.name = "winograd 4", .winograd = 4},
@@ -31,6 +32,7 @@ constexpr Variant kVariants[] = {
 void schedule_reduction(Builder& b, const std::string& whole) {
   if (b.variant.winograd > 0 && rule_winograd(b, whole)) return;
   if (b.variant.separable && rule_separable(b, whole)) return;
+  if (b.variant.strips && rule_strips(b, whole)) return;
   const std::string block = b.variant.parts ? cut_reduction(b, whole) : whole;
   TileAxes axes = tile_axes(b, b.stage(block));
   if (axes.gathers && copy_strided(b, block)) axes = tile_axes(b, b.stage(block));
@@ -89,7 +91,7 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<st
       if (failures) failures->push_back(why);
       continue;
     }
-    if (variant.separable && !b.separated) continue;
+    if ((variant.separable && !b.separated) || (variant.strips && !b.in_strips)) continue;
     b.sketch.rules = variant.name;
     const bool known = std::any_of(all.begin(), all.end(), [&](const PreferredSketch& other) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&
@@ -97,9 +99,9 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<st
     });
     if (!known)
       all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled),
-                     b.only_searched ? Role::searched : variant.role});
+                     b.only_searched ? Role::searched : variant.role, std::move(b.together)});
   }
-  all.push_back({{"plain", {}, {}}, {}, {}, Role::fallback});
+  all.push_back({{"plain", {}, {}}, {}, {}, Role::fallback, {}});
   return all;
 }
 

@@ -15,6 +15,7 @@ struct PreferredSketch {
   std::vector<int> choices;
   std::vector<bool> settled;  // knobs whose choice is not for the analytic model to change
   Role role = Role::usual;
+  std::vector<std::pair<size_t, size_t>> together;  // knobs of which a change of both can help where neither does alone
 };
 // Best expected first; the last one has no steps. Rules that write an illegal step are a mistake of ours, but no reason
 // to end a run: their sketch is left out, with one warning for each kind of sketch, and `failures` tells why.

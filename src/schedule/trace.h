@@ -22,6 +22,8 @@
 //   rfactor sum j.1             sum over j.1 last: new block sum.rf keeps j.1 as a spatial axis
 //   parts conv k [4]            the sum over k in 4 equal parts: new block conv.parts has the axis `part`, over which
 //                               conv then sums
+//   strips pool ky             the reduction over the window's rows first, shared by neighbouring windows: new block
+//                               pool.strips (steps/strips.cc)
 //   winograd conv [4]           a 3x3 convolution in tiles of 4x4 outputs: new blocks conv.row_in, conv.in, conv.mul
 //                               and conv.row_out (steps/winograd.cc)
 #pragma once
@@ -47,7 +49,8 @@ enum class StepKind : u8 {
   winograd,
   prefetch,
   parts,
-  cache_access
+  cache_access,
+  strips
 };
 
 struct Step {

@@ -21,6 +21,8 @@ std::vector<Func> programs(Rng& rng) {
     all.push_back(pool({kernel + size(9), kernel + size(9), size(20), 1, kernel, size(2), 0},
                        i == 0 ? StoreOp::max : StoreOp::add));
     all.push_back(
+        pool({2 + size(20), 2 + size(40), size(4), 1, 3, size(3), 1}, i == 0 ? StoreOp::add : StoreOp::max, true));
+    all.push_back(
         matmul(size(20), size(40), size(20), rng.below(2) == 0, rng.below(2) == 0, rng.below(2) == 0, rng.below(3)));
     all.push_back(matmul(1, size(90), size(40), true, true, true));
     all.push_back(matmul(size(4), size(20), 512 * size(3), rng.below(2) == 0, false, rng.below(2) == 0));  // in parts
@@ -169,7 +171,7 @@ Step random_step(const schedule::State& state, Rng& rng) {
   };
   const std::vector<std::string> kinds{"parallel", "vectorize", "unroll", "serial"}, scopes{"reg", "local", "temp"};
   const std::string buffer = rng.pick(state.buffers).name;
-  switch (rng.below(12)) {
+  switch (rng.below(13)) {
     case 0: return {StepKind::inline_block, stage.block, {}, {}};
     case 1:
     case 2: return {StepKind::compute_at, stage.block, {other.block, loop_of(other)}, {}};
@@ -184,7 +186,8 @@ Step random_step(const schedule::State& state, Rng& rng) {
               rng.below(2) == 0 ? std::vector<i64>{1, 0} : std::vector<i64>{0}};
     case 8: return {StepKind::rfactor, stage.block, {loop_of(stage)}, {}};
     case 9: return {StepKind::parts, stage.block, {loop_of(stage)}, {2 + rng.below(3)}};
-    case 10: {
+    case 10: return {StepKind::strips, stage.block, {loop_of(stage)}, {}};
+    case 11: {
       std::vector<std::string> words = shuffled();
       words.resize(words.size() - std::min(words.size(), static_cast<size_t>(rng.below(3))));
       words.insert(words.begin(), buffer);

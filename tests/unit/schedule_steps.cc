@@ -12,7 +12,7 @@ TEST(Trace, TextRoundTrip) {
       "split conv m [4,12]; reorder conv m.0 n.0 k; mark conv m.0 parallel; inline pad; compute_at conv relu m.1; "
       "scope conv reg; "
       "cache_write conv; cache_read conv x [1,0]; pack conv w [0:16,1:1,0:1]; rfactor sum j.1; winograd conv [4]; "
-      "prefetch conv w [0,8192]; parts conv ic [4]; cache_access conv x ky kx ic oy ox";
+      "prefetch conv w [0,8192]; parts conv ic [4]; cache_access conv x ky kx ic oy ox; strips pool ky";
   EXPECT_EQ(to_string(parse_trace(text)), text);
   EXPECT_THROW(parse_trace("split conv m"), Error);
   EXPECT_THROW(parse_trace("turn conv m [2]"), Error);
@@ -81,6 +81,34 @@ TEST(Steps, PartsOfEqualLengthOnly) {
   EXPECT_EQ(why("parts matmul k [2]"), "parts: block matmul has no loop k");
   EXPECT_EQ(why("parts relu i0 [5]"), "parts: i0 is no reduction loop");
   EXPECT_EQ(why("split matmul i2 [4]; parts matmul i2.0 [2]"), "parts: matmul has loops that are split");
+}
+
+TEST(Steps, WindowsShareStrips) {
+  for (const i64 stride : {1, 2, 4}) {
+    const Func func = pool({.height = 12, .width = 21, .in = 3, .stride = stride}, StoreOp::max, true);
+    expect_same(func, parse_trace("strips pool ky"), 1);
+    expect_same(func,
+                parse_trace("strips pool ky; split pool oy [2]; split pool ox [8]; reorder pool c oy.0 oy.1 ox.0 kx "
+                            "ox.1; mark pool ox.1 vectorize; mark pool kx unroll; compute_at pool.strips pool oy.0; "
+                            "split pool.strips ox [8]; reorder pool.strips c oy ox.0 ky ox.1; "
+                            "mark pool.strips ox.1 vectorize; mark pool c parallel; compute_at pad pool c"),
+                2);
+  }
+}
+
+TEST(Steps, OnlyWindowsHaveStrips) {
+  const auto why = [](const Func& func, const std::string& trace) {
+    return mcc::apply(func, parse_trace(trace)).why_not;
+  };
+  const Func planar = pool({.in = 3}, StoreOp::max, true);
+  EXPECT_EQ(why(planar, "strips pool ky; strips pool kx"), "strips: there is pool.strips already");
+  EXPECT_EQ(why(planar, "strips pool oy"), "strips: oy is no reduction loop");
+  EXPECT_EQ(why(planar, "strips pool kz"), "strips: block pool has no loop kz");
+  EXPECT_EQ(why(planar, "strips pad i0"), "strips: i0 is no reduction loop");
+  EXPECT_EQ(why(planar, "split pool ky [2]; strips pool ky.0"), "strips: pool has loops that are split");
+  EXPECT_EQ(why(conv({}), "strips conv ky"), "strips: conv does not read a window");
+  EXPECT_EQ(why(matmul(5, 20, 48, true, true, true), "strips matmul i2"), "strips: matmul does not read a window");
+  EXPECT_EQ(why(pool_and_join(6, 8), "strips sum i1"), "strips: sum does not read a window");
 }
 
 TEST(Steps, WindowsCopiedForEachTileOfRows) {

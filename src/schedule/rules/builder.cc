@@ -59,6 +59,13 @@ void Builder::choice(const std::string& name, Choice knob, bool rule_knows) {
   choice(name, std::move(knob.options), std::move(knob.alternatives), knob.best, rule_knows);
 }
 
+void Builder::try_together(const std::string& knob, const std::string& other) {
+  const auto find = [&](const std::string& name) {
+    return static_cast<size_t>(std::ranges::find(sketch.knobs, name, &Knob::name) - sketch.knobs.begin());
+  };
+  if (std::max(find(knob), find(other)) < sketch.knobs.size()) together.emplace_back(find(knob), find(other));
+}
+
 bool worth_threads(double seconds, const Target& target) {
   constexpr double kWorthIt = 12e-6;  // a parallel loop costs a few microseconds to start and to join
   return target.cores > 1 && seconds >= kWorthIt;

@@ -18,6 +18,7 @@ struct Variant {
   bool pack = true;               // constants may be packed
   bool reduction_blocks = false;  // long reductions are made in blocks
   bool separable = false;         // depthwise convolutions are made in row blocks of the product that reads them
+  bool strips = false;            // pools reduce the rows of their windows first
   bool parts = false;             // long reductions to few outputs are made in parts
   bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
   i64 winograd = 0;               // outputs along an edge of Winograd's tiles; 0: direct convolutions
@@ -35,11 +36,13 @@ struct Choice {
 
 struct Builder {
   Sketch sketch;
-  std::vector<int> preferred;  // one choice for each knob
-  std::vector<bool> settled;   // for each knob: the rule knows better than the analytic model
+  std::vector<int> preferred;                       // one choice for each knob
+  std::vector<bool> settled;                        // for each knob: the rule knows better than the analytic model
+  std::vector<std::pair<size_t, size_t>> together;  // knobs to be tried in pairs, too
   State state;
   Target target;
   Variant variant;
+  bool in_strips = false;      // a pool is made in strips
   bool separated = false;      // a depthwise convolution is made in row blocks
   bool only_searched = false;  // a rule leaves it to the search whether its sketch is any good
   std::set<std::string> done;  // blocks that have their schedule
@@ -51,6 +54,7 @@ struct Builder {
   void choice(const std::string& name, std::vector<i64> options, std::vector<std::vector<Step>> alternatives,
               int preferred, bool settled = false);
   void choice(const std::string& name, Choice choice, bool settled = false);
+  void try_together(const std::string& knob, const std::string& other);  // if there are such knobs
 };
 
 // Whether the step is legal on the state as it stands.
@@ -78,6 +82,8 @@ struct FedRows {
   i64 pixels = 1;
 };
 FedRows fed_rows(const Builder& b, const std::string& feeder, const std::string& product);
+// --- strips.cc: a pool. False: not of that kind, or not worth it.
+bool rule_strips(Builder& b, const std::string& block);
 // --- winograd.cc: a 3x3 convolution in tiles of Variant::winograd outputs. False: not of that kind.
 bool rule_winograd(Builder& b, const std::string& block);
 // A strided operand that is used many times is copied first, the column axis innermost. Whether one was.

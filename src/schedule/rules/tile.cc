@@ -25,7 +25,7 @@ std::vector<i64> block_sizes(i64 count, i64 most, int threads = 1) {
   std::set<i64> sizes;
   for (i64 s = 1; s < count && s <= most; s *= 2) sizes.insert(s);
   if (count <= most || sizes.empty()) sizes.insert(std::max<i64>(1, count));
-  for (const i64 blocks : {2 * threads, 4 * threads, 8 * threads}) {
+  for (const i64 blocks : {threads, 2 * threads, 4 * threads, 8 * threads}) {
     const i64 share = ceil_div(count, blocks);
     if (threads > 1 && blocks <= count && share <= most) sizes.insert(share);
   }
@@ -133,7 +133,7 @@ void choose_blocks(Builder& b, Tile& t) {
                              : preferred_block(b, t, sizes, count);
     b.choice(t.block + " cache rows", sizes, steps, best, settled);
   }
-  const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64);
+  const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64, b.target.cores);
   std::vector<std::vector<Step>> steps;
   for (i64 s : sizes) steps.push_back({split_step(host, t.column + ".0", {s})});
   b.choice(t.block + " cache columns", sizes, steps, settled ? 0 : static_cast<int>(sizes.size()) - 1, settled);
@@ -256,6 +256,11 @@ void choose_order(Builder& b, const Tile& t) {
   std::vector<Step> marks{mark_step(t.host.block, t.column + ".1.0", "unroll"),
                           mark_step(t.host.block, t.column + ".1.1", "vectorize"),
                           step_of(StepKind::scope, t.block, {"reg"})};
+  // The outermost loop can only be shared out among threads if there are blocks of what it walks.
+  if (b.target.cores > 1) {
+    for (const char* const blocks : {" cache rows", " cache columns"})
+      b.try_together(t.block + blocks, t.block + " order and parallel");
+  }
   if (!t.row.empty()) marks.push_back(mark_step(t.host.block, t.row + ".1", "unroll"));
   if (t.two_rows) marks.push_back(mark_step(t.host.block, t.outer_row + ".1", "unroll"));
   b.fixed(std::move(marks));
