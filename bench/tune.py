@@ -4,7 +4,7 @@
   bench/tune.py LOGS MODEL.onnx... [--trials=1000] [--time-budget=30m] [--threads=1] [--settings=FILE] [--bin=DIR]
 
 Prints a line of a table for each model: measurements, how many a second, where the time went, default and tuned latency. LOGS/MODEL.json
-holds what mcc-tune said. Started again, it goes on. --settings: shapes and bound inputs, as of mcc-bench. Run it on an otherwise idle machine.
+holds what mcc-tune said; a model that has one is done, and only its line is printed. Started again, it goes on. --settings: shapes and bound inputs, as of mcc-bench. Run it on an otherwise idle machine.
 """
 import argparse
 import json
@@ -22,6 +22,9 @@ def options_of(settings, name):
 
 def tune(args, settings, model):
     log = args.logs / model.stem
+    if log.with_suffix(".json").exists():
+        print_row(model.stem, json.loads(log.with_suffix(".json").read_text()))
+        return True
     command = [args.bin / "mcc-tune", model, f"--threads={args.threads}", f"--trials={args.trials}",
                f"--time-budget={args.time_budget}", f"--log={log}.db", "--quiet", "--json", "-o", args.logs / "artifact",
                *options_of(settings, model.stem)]
@@ -30,12 +33,15 @@ def tune(args, settings, model):
         print(f"{model.stem}: {done.stderr.strip()}", file=sys.stderr)
         return False
     log.with_suffix(".json").write_text(done.stdout)
-    said = json.loads(done.stdout)
+    print_row(model.stem, json.loads(done.stdout))
+    return True
+
+
+def print_row(name, said):
     steps = said["seconds_by_step"]
-    print(f"| {model.stem} | {said['trials']} | {said['trials_per_second']:.1f} | "
+    print(f"| {name} | {said['trials']} | {said['trials_per_second']:.1f} | "
           f"{steps['propose']:.0f} / {steps['build']:.0f} / {steps['measure']:.0f} | "
           f"{said['latency_ms_default']:.4g} | {said['latency_ms_tuned']:.4g} |", flush=True)
-    return True
 
 
 def main():
