@@ -51,6 +51,18 @@ TEST(Schedule, RowsThatCompeteInTheCacheAreCopiedToPanels) {
   EXPECT_EQ(copies(64, false), 0);
 }
 
+// A few rows, and weights that all of them read: whichever loop is outermost, threads share it.
+TEST(Schedule, ProductsOfFewRowsRunInParallel) {
+  Target target = avx2();
+  target.cores = 2;
+  for (const i64 rows : {7, 49, 50}) {
+    const Applied applied = mcc::apply(matmul(rows, 1152, 192, true, true, true),
+                                       default_trace(make_task(matmul(rows, 1152, 192, true, true, true), target, 1)));
+    ASSERT_TRUE(applied.func) << applied.why_not;
+    EXPECT_NE(print(*applied.func).find("parallel "), std::string::npos) << print(*applied.func);
+  }
+}
+
 // By default neither scores nor what the softmax makes of them are whole in memory; one choice less, and they are.
 TEST(Schedule, ScoresOfAnAttentionAreMadeForBlocksOfRows) {
   for (const bool by_rows : {false, true}) {

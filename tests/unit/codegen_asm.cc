@@ -83,6 +83,23 @@ INSTANTIATE_TEST_SUITE_P(Tiles, CodegenTile,
                            return name;
                          });
 
+TEST(CodegenAsm, PrefetchesAreSpreadOverTheirIteration) {
+  const loop::Func func = loop::parse_func(
+      "func mv(input a: f32[256], constant w: f32[256,8,16], output y: f32[8,16]) {\n"
+      "  reg acc: f32[8,16]\n"
+      "  unroll v in 8 { vectorize i in 16 { acc[v, i] = 0.0 @mv.init } }\n"
+      "  for k in 32 prefetch 64 w[k*1024 + 2048] { unroll u in 8 { unroll v1 in 8 { vectorize j in 16 {\n"
+      "    acc[v1, j] += a[k*8 + u] * w[k*8 + u, v1, j] @mv } } } }\n"
+      "  unroll v2 in 8 { vectorize j2 in 16 { y[v2, j2] = acc[v2, j2] @out } }\n}\n");
+  ASSERT_EQ(loop::verify(func), "");
+  const std::vector<std::string> inner =
+      hottest_loop(compile_assembly(std::vector<KernelSource>{{&func, "k"}}, find_target("x86-64-v4")), "prefetch");
+  EXPECT_EQ(count(inner, "prefetch"), 64) << join(inner, "\n");
+  i64 run = 0, longest = 0;
+  for (const std::string& line : inner) longest = std::max(longest, run = count({line}, "prefetch") ? run + 1 : 0);
+  EXPECT_LE(longest, 2) << join(inner, "\n");
+}
+
 TEST(CodegenAsm, ReluIsOneInstruction) {
   const loop::Func func = loop::parse_func(
       "func relu(input x: f32[64,8], output y: f32[64,8]) { for i in 64 { vectorize j in 8 { y[i, j] = max(x[i, j], "

@@ -57,6 +57,15 @@ LoweredModel small_model() {
   return model;
 }
 
+TEST(Package, ConstantsStayInACacheTwiceTheirSize) {
+  Target target = find_target("x86-64-v3");
+  const i64 bytes = 8 * 5 * 4;
+  target.l2_bytes = bytes, target.l3_bytes = 2 * bytes;
+  EXPECT_TRUE(constants_stay(small_model(), target));
+  target.l3_bytes = 2 * bytes - 1;
+  EXPECT_FALSE(constants_stay(small_model(), target));
+}
+
 Artifact make(const std::string& target, const std::string& emit, const fs::path& out) {
   PackageOptions options;
   options.target = find_target(target);

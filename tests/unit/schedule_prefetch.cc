@@ -103,6 +103,18 @@ TEST(Prefetch, LargeConstantsAreFetchedAheadByDefault) {
   EXPECT_EQ(to_string(default_trace(small)).find("prefetch"), std::string::npos);
 }
 
+// Another task, whose records are kept apart, but only where a constant is large enough for it to matter.
+TEST(Prefetch, NothingIsFetchedWhereConstantsStayInTheCache) {
+  const auto warm = [](i64 size, bool is) {
+    return make_task(matmul(1, size, size, true, false, true), avx2(), 1, false, is);
+  };
+  EXPECT_NE(warm(512, true).key, warm(512, false).key);
+  EXPECT_EQ(warm(64, true).key, warm(64, false).key);
+  EXPECT_FALSE(warm(64, true).warm);
+  EXPECT_NE(to_string(default_trace(warm(512, false))).find("prefetch"), std::string::npos);
+  EXPECT_EQ(to_string(default_trace(warm(512, true))).find("prefetch"), std::string::npos);
+}
+
 TEST(Prefetch, CandidatesComputeTheSame) {
   const Task task = make_task(matmul(9, 272, 512, true, false, true), avx2(), 1);
   const std::vector<Sketch> space = sketches(task);
