@@ -26,7 +26,7 @@ struct Dim {
 // The dimensions of the load, or why it is not of the kind above: each axis moves in one dimension at most, and where
 // LOOP's does, others do, but no other reduction.
 Reason find_dims(const Stage& stage, size_t loop_axis, std::vector<Dim>& dims) {
-  const Reason other = fmt::format("strips: {} does not read a window", stage.block);
+  Reason other = fmt::format("strips: {} does not read a window", stage.block);
   if (stage.store.value.op != loop::ExprOp::load) return other;
   std::vector<int> seen(stage.axes.size(), 0);
   for (const Expr& e : stage.store.value.args) {
