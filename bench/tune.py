@@ -22,8 +22,9 @@ def options_of(settings, name):
 
 def tune(args, settings, model):
     log = args.logs / model.stem
-    if log.with_suffix(".json").exists():
-        print_row(model.stem, json.loads(log.with_suffix(".json").read_text()))
+    said_file = args.logs / f"{model.stem}.json"
+    if said_file.exists():
+        print_row(model.stem, json.loads(said_file.read_text()))
         return True
     command = [args.bin / "mcc-tune", model, f"--threads={args.threads}", f"--trials={args.trials}",
                f"--time-budget={args.time_budget}", f"--log={log}.db", "--quiet", "--json", "-o", args.logs / "artifact",
@@ -32,7 +33,7 @@ def tune(args, settings, model):
     if done.returncode != 0:
         print(f"{model.stem}: {done.stderr.strip()}", file=sys.stderr)
         return False
-    log.with_suffix(".json").write_text(done.stdout)
+    said_file.write_text(done.stdout)
     print_row(model.stem, json.loads(done.stdout))
     return True
 
