@@ -60,7 +60,8 @@ struct Artifact {
 void check_out_dir(const std::filesystem::path& out_dir);
 // The tasks of a lowered model, equal ones merged, in order of first use.
 std::vector<Task> model_tasks(const LoweredModel& model, const Target& target, bool strict = false);
-// Whether the caches keep all constants of the model from one run to the next: they take half of the last cache at most.
+// Whether the caches keep all constants of the model from one run to the next: they take half of the last cache at
+// most.
 bool constants_stay(const LoweredModel& model, const Target& target);
 // What package() would say of sizes, without compiling.
 struct Sizes {

@@ -8,7 +8,6 @@ namespace mcc {
 
 struct NestStore;
 
-
 // Operations a second of all cores, a multiply-add counted as two.
 double peak_flops(const Target& target, i64 element_bytes);
 
