@@ -86,7 +86,7 @@ def main(argv=None):
                     help="include the large networks: " + ", ".join(sorted(LARGE)))
     ap.add_argument("--seed", type=int, default=0, help="changes all weights (default 0)")
     ap.add_argument("--list", action="store_true", help="print the names and write nothing")
-    args = ap.parse_args(argv)
+    args = ap.parse_intermixed_args(argv)
 
     if args.list:
         for name, fn in NETS.items():
