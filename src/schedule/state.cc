@@ -194,4 +194,20 @@ Reason schedulable(const State& state, const std::string& block, std::string_vie
   return "";
 }
 
+Reason whole_reduction(const State& state, const std::string& block, const std::string& loop, std::string_view what) {
+  if (Reason why = schedulable(state, block, what); !why.empty()) return why;
+  const int id = find_stage(state, block);
+  const Stage& stage = state.stage(id);
+  const int found = find_loop(stage, loop);
+  if (found < 0) return fmt::format("{}: block {} has no loop {}", what, block, loop);
+  const auto changed = [](const LoopSpec& l) { return l.chunk != 1 || l.lane >= 0; };
+  if (std::any_of(stage.loops.begin(), stage.loops.end(), changed) || stage.loops.size() != stage.axes.size())
+    return fmt::format("{}: {} has loops that are split", what, block);
+  if (!stage.init || !is_reduction_loop(stage, stage.loops[at(found)]))
+    return fmt::format("{}: {} is no reduction loop", what, loop);
+  if (find_stage(state, fmt::format("{}.{}", block, what)) >= 0)
+    return fmt::format("{}: there is {}.{} already", what, block, what);
+  return hosts_others(state, id, what);
+}
+
 }  // namespace mcc::schedule

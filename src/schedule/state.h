@@ -127,5 +127,8 @@ int insert_stage(State& state, int before, Stage stage);  // returns its index; 
 Reason may_move(const State& state, int from, int to);
 // Whether the block is a stage that a step may edit; else why not. `what` is the step's name.
 Reason schedulable(const State& state, const std::string& block, std::string_view what);
+// Whether it is also a reduction over this loop, all loops as they were made, no block computed in them and none made
+// of it yet that has the name `block`.`what`.
+Reason whole_reduction(const State& state, const std::string& block, const std::string& loop, std::string_view what);
 
 }  // namespace mcc::schedule

@@ -55,23 +55,15 @@ Stage adding_stage(State& state, const Stage& old, i64 parts, int buffer) {
 }  // namespace
 
 Reason step_parts(State& state, const Step& step) {
-  if (Reason why = schedulable(state, step.block, "parts"); !why.empty()) return why;
+  if (Reason why = whole_reduction(state, step.block, step.loops.at(0), "parts"); !why.empty()) return why;
   const int id = find_stage(state, step.block);
   const Stage old = state.stage(id);
-  const int found = find_loop(old, step.loops.at(0));
-  if (found < 0) return fmt::format("parts: block {} has no loop {}", step.block, step.loops[0]);
-  const auto changed = [](const LoopSpec& loop) { return loop.chunk != 1 || loop.lane >= 0; };
-  if (std::any_of(old.loops.begin(), old.loops.end(), changed) || old.loops.size() != old.axes.size())
-    return fmt::format("parts: {} has loops that are split", step.block);
-  const size_t axis = at(old.loops[at(found)].axis);
-  if (!old.init || !old.axes[axis].reduction) return fmt::format("parts: {} is no reduction loop", step.loops[0]);
+  const size_t axis = at(old.loops[at(find_loop(old, step.loops[0]))].axis);
   if (find_loop(old, kPart) >= 0) return fmt::format("parts: {} is in parts already", step.block);
-  if (find_stage(state, step.block + ".parts") >= 0) return fmt::format("parts: there is {}.parts already", step.block);
   const i64 parts = step.ints.size() == 1 ? step.ints[0] : 0;
   if (parts < 2 || old.axes[axis].extent % parts != 0)
     return fmt::format("parts: {} of {} elements cannot be in {} equal parts", step.loops[0], old.axes[axis].extent,
                        parts);
-  if (Reason why = hosts_others(state, id, "parts"); !why.empty()) return why;
   const loop::Buffer whole = state.buffer(old.store.buffer);
   if (elements(whole.shape) > (i64{1} << 40) / parts) return fmt::format("parts: {} parts are too many", parts);
   Shape shape = whole.shape;

@@ -107,19 +107,10 @@ void remove_axis(Stage& stage, int axis) {
 }  // namespace
 
 Reason step_strips(State& state, const Step& step) {
-  if (Reason why = schedulable(state, step.block, "strips"); !why.empty()) return why;
+  if (Reason why = whole_reduction(state, step.block, step.loops.at(0), "strips"); !why.empty()) return why;
   const int id = find_stage(state, step.block);
   const Stage old = state.stage(id);
-  const int found = find_loop(old, step.loops.at(0));
-  if (found < 0) return fmt::format("strips: block {} has no loop {}", step.block, step.loops[0]);
-  const auto changed = [](const LoopSpec& loop) { return loop.chunk != 1 || loop.lane >= 0; };
-  if (std::any_of(old.loops.begin(), old.loops.end(), changed) || old.loops.size() != old.axes.size())
-    return fmt::format("strips: {} has loops that are split", step.block);
-  const size_t axis = at(old.loops[at(found)].axis);
-  if (!old.init || !old.axes[axis].reduction) return fmt::format("strips: {} is no reduction loop", step.loops[0]);
-  if (find_stage(state, step.block + ".strips") >= 0)
-    return fmt::format("strips: there is {}.strips already", step.block);
-  if (Reason why = hosts_others(state, id, "strips"); !why.empty()) return why;
+  const size_t axis = at(old.loops[at(find_loop(old, step.loops[0]))].axis);
   std::vector<Dim> dims;
   if (Reason why = find_dims(old, axis, dims); !why.empty()) return why;
   Made made = make_strips(state, old, axis, dims);
