@@ -97,7 +97,7 @@ constexpr Elementwise kRows[] = {
     {"Add", 2, Takes::numbers, Gives::same, apply<ExprOp::add>, sum<double>, sum<Wide>},
     {"And", 2, Takes::booleans, Gives::same, apply<ExprOp::logical_and>, nullptr,
      [](N, Wides x) { return Wide{x[0] != 0 && x[1] != 0}; }},
-    {"BitShift", 2, Takes::integers, Gives::same, shift, nullptr, shift},
+    {"BitShift", 2, Takes::integers, Gives::same, shift, nullptr, shift, [](N n) { shifts_left(n); }},
     {"BitwiseAnd", 2, Takes::integers, Gives::same, apply<ExprOp::bit_and>, nullptr,
      [](N, Wides x) { return x[0] & x[1]; }},
     {"BitwiseOr", 2, Takes::integers, Gives::same, apply<ExprOp::bit_or>, nullptr,

@@ -44,6 +44,7 @@ DType named_type(const Node& node) {
 
 std::vector<TensorType> infer(const Node& node, Types in) {
   const Elementwise& row = row_of(node);
+  if (row.check) row.check(node);
   size_t first = row.gives == Gives::chosen ? 1 : 0;
   if (first == 1 && in[0].dtype != DType::boolean) fail("the condition is {}, not bool", name(in[0].dtype));
   TensorType out = in[first];

@@ -35,6 +35,7 @@ struct Elementwise {
   double (*on_doubles)(const Node&, Doubles x);  // null for operators on integers or bool only
   // Null: integers are computed as doubles, which saturate at the end.
   Wide (*on_integers)(const Node&, Wides x) = nullptr;
+  void (*check)(const Node&) = nullptr;  // of the attributes; throws Error
 };
 constexpr int kAnyNumber = -1;
 

@@ -51,6 +51,9 @@ std::vector<TensorType> infer_align(const Node& node, Types in) {
     fail("rois {} and batch indices {} do not fit", to_string(in[1].shape), to_string(in[2].shape));
   const std::string mode = node.attrs.get_string("mode", "avg");
   if (mode != "avg" && mode != "max") fail("mode '{}' is unknown", mode);
+  const std::string coordinates = node.attrs.get_string("coordinate_transformation_mode", "half_pixel");
+  if (coordinates != "half_pixel" && coordinates != "output_half_pixel")
+    fail("coordinate_transformation_mode '{}' is unknown", coordinates);
   const Align r(node, in[0].shape);
   return {{in[0].dtype, {in[1].shape[0], in[0].shape[1], r.bins[0], r.bins[1]}}};
 }

@@ -35,16 +35,22 @@ double softplus(double x) { return std::isnan(x) ? x : std::fmax(x, 0) + std::lo
 
 double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 
+// Gelu by erf, not by tanh.
+bool is_exact(N n) {
+  const std::string approximate = n.attrs.get_string("approximate", "none");
+  if (approximate != "none" && approximate != "tanh") fail("approximate is '{}', not none or tanh", approximate);
+  return approximate == "none";
+}
+
 Expr gelu(N n, Exprs x) {
   Expr half = like(x[0], 0.5) * x[0];
-  if (n.attrs.get_string("approximate", "none") == "none")
-    return half * (unary(ExprOp::erf, x[0] * like(x[0], M_SQRT1_2)) + like(x[0], 1));
+  if (is_exact(n)) return half * (unary(ExprOp::erf, x[0] * like(x[0], M_SQRT1_2)) + like(x[0], 1));
   Expr cube = x[0] * x[0] * x[0] * like(x[0], 0.044715);
   return half * (unary(ExprOp::tanh, (x[0] + cube) * like(x[0], std::sqrt(2 / M_PI))) + like(x[0], 1));
 }
 
 double gelu(N n, Doubles x) {
-  if (n.attrs.get_string("approximate", "none") == "none") return 0.5 * x[0] * (1 + std::erf(x[0] * M_SQRT1_2));
+  if (is_exact(n)) return 0.5 * x[0] * (1 + std::erf(x[0] * M_SQRT1_2));
   return 0.5 * x[0] * (1 + std::tanh(std::sqrt(2 / M_PI) * (x[0] + 0.044715 * x[0] * x[0] * x[0])));
 }
 
@@ -158,7 +164,7 @@ constexpr Elementwise kRows[] = {
        return select(x[0] < like(x[0], 0), like(x[0], attr(n, "alpha", 1)) * exp_minus_1(x[0]), x[0]);
      },
      [](N n, Doubles x) { return x[0] < 0 ? attr(n, "alpha", 1) * std::expm1(x[0]) : x[0]; }},
-    {"Gelu", 1, Takes::floats, Gives::same, gelu, gelu},
+    {"Gelu", 1, Takes::floats, Gives::same, gelu, gelu, nullptr, [](N n) { is_exact(n); }},
     {"HardSigmoid", 1, Takes::floats, Gives::same,
      [](N n, Exprs x) { return clamp01(x[0] * like(x[0], attr(n, "alpha", 0.2)) + like(x[0], attr(n, "beta", 0.5))); },
      [](N n, Doubles x) { return clamp01(attr(n, "alpha", 0.2) * x[0] + attr(n, "beta", 0.5)); }},

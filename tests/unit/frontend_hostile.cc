@@ -214,6 +214,23 @@ TEST(Hostile, WindowsWithoutAnAxis) {
   expect_refused(model, "the window has rank 0, not 1");
 }
 
+// Also where nothing reads what the node gives, so that no program is made of it.
+TEST(Hostile, WordsThatOperatorsDoNotKnow) {
+  const auto model = [](const char* op, const std::string& word, const std::string& value, i64 inputs,
+                        TensorProto::DataType type) {
+    OnnxModel made(20);
+    made.input("x", {"2", "3"}, type).output("y");
+    onnx::NodeProto& node = made.node(op, {"x"}, {"unused"});
+    for (i64 i = 1; i < inputs; i++) node.add_input("x");
+    set_string(node, word, value);
+    made.node("Identity", {"x"}, {"y"});
+    return made;
+  };
+  expect_refused(model("BitShift", "direction", "UP", 2, TensorProto::UINT8), "direction is 'UP', not LEFT or RIGHT");
+  expect_refused(model("Gelu", "approximate", "erf", 1, TensorProto::FLOAT), "approximate is 'erf', not none or tanh");
+  EXPECT_EQ(model("Gelu", "approximate", "tanh", 1, TensorProto::FLOAT).error(), "");
+}
+
 // Extreme values that mean something.
 TEST(Hostile, DiagonalsFarOutside) {
   for (const char* op : {"Trilu", "EyeLike"}) {

@@ -29,12 +29,6 @@ onnx::NodeProto& runtime_node(OnnxModel& model, const std::string& op, const std
   return node;
 }
 
-void set_string(onnx::NodeProto& node, const std::string& name, const std::string& value) {
-  onnx::AttributeProto& added = attribute(node, name);
-  added.set_type(onnx::AttributeProto::STRING);
-  added.set_s(value);
-}
-
 void set_floats(onnx::NodeProto& node, const std::string& name, const std::vector<float>& values) {
   onnx::AttributeProto& added = attribute(node, name);
   added.set_type(onnx::AttributeProto::FLOATS);

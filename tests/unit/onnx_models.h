@@ -111,6 +111,11 @@ inline void set_ints(onnx::NodeProto& node, const std::string& name, const std::
   added.set_type(onnx::AttributeProto::INTS);
   for (const i64 value : values) added.add_ints(value);
 }
+inline void set_string(onnx::NodeProto& node, const std::string& name, const std::string& value) {
+  onnx::AttributeProto& added = attribute(node, name);
+  added.set_type(onnx::AttributeProto::STRING);
+  added.set_s(value);
+}
 inline void set_float(onnx::NodeProto& node, const std::string& name, float value) {
   onnx::AttributeProto& added = attribute(node, name);
   added.set_type(onnx::AttributeProto::FLOAT);
