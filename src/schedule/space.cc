@@ -142,7 +142,7 @@ std::vector<std::pair<StepKind, std::string>> structure(const Trace& trace) {
   for (const Step& step : trace) {
     if (step.kind == StepKind::split || step.kind == StepKind::cache_write || step.kind == StepKind::rfactor ||
         step.kind == StepKind::parts || step.kind == StepKind::cache_access || step.kind == StepKind::strips)
-      parts.push_back({step.kind, step.block});
+      parts.emplace_back(step.kind, step.block);
   }
   std::sort(parts.begin(), parts.end());
   return parts;

@@ -294,7 +294,7 @@ Reason step_winograd(State& state, const Step& step) {
                axis(old, conv->ic).extent,
                axis(old, conv->oc).extent,
                {}};
-  for (int a : conv->batch) write.batch.push_back({axis(old, a).name, axis(old, a).extent});
+  for (int a : conv->batch) write.batch.emplace_back(axis(old, a).name, axis(old, a).extent);
   Stage row_in = write.row_in(), in = write.in(row_in.store.buffer), mul = write.mul(in.store.buffer);
   Stage row_out = write.row_out(mul.store.buffer), out = write.out(row_out.store.buffer, old.store.buffer);
   state.stage(id) = std::move(out);
