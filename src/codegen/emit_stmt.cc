@@ -50,8 +50,8 @@ bool is_idempotent(StoreOp op) {
   return op == StoreOp::min || op == StoreOp::max || op == StoreOp::logical_and || op == StoreOp::logical_or;
 }
 
-// Moves instructions that stand side by side apart, over what follows them in their block: a burst of prefetches fills
-// the queue of outstanding lines, and the loads after it wait.
+// Moves instructions that stand side by side apart, over what follows them in their block: prefetches in a row gained
+// nothing, the same ones spread a sixth (docs/EXPERIMENTS.md).
 void spread(const std::vector<llvm::Instruction*>& issued) {
   if (issued.empty()) return;
   std::vector<llvm::Instruction*> after;

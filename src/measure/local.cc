@@ -44,7 +44,7 @@ Job LocalRunner::make_job(const Task& task, const Built& built, double best_seco
   job.stop_factor = options_.stop_factor;
   job.tolerance = options_.tolerance;
   job.seed = options_.seed;
-  job.cold_bytes = task.warm ? 0 : task.target.cold_bytes;
+  job.cold_bytes = task.target.cold_bytes;
   return job;
 }
 

@@ -79,8 +79,9 @@ std::map<std::string, std::string> hash_files(const fs::path& folder) {
 bool constants_stay(const LoweredModel& model, const Target& target) {
   std::map<ValueId, i64> bytes;
   for (const KernelCall& call : model.calls) {
+    const std::vector<int> params = loop::params(call.func);
     for (size_t i = 0; i < call.args.size(); i++) {
-      const loop::Buffer& b = call.func.buffers[i];
+      const loop::Buffer& b = call.func.buffer(params[i]);
       if (b.scope == loop::Scope::constant) bytes[call.args[i]] = elements(b.shape) * size_of(b.dtype);
     }
   }

@@ -44,9 +44,10 @@ class Walker {
     const Expr& condition = branch.condition;
     const bool counts = condition.op == ExprOp::lt && condition.args[0].op == ExprOp::var;
     const int place = counts ? position_[at(condition.args[0].i)] : -1;
+    const double before = place >= 0 ? loops_[at(place)].present : 1;
     if (place >= 0) loops_[at(place)].present *= share;
     walk(body, weight * share);
-    if (place >= 0) loops_[at(place)].present = 1;
+    if (place >= 0) loops_[at(place)].present = before;
   }
 
   // How often `var < constant`, `var == constant`, or one of several such holds; anything else is taken for a coin.

@@ -91,7 +91,7 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<st
       if (failures) failures->push_back(why);
       continue;
     }
-    if ((variant.separable && !b.separated) || (variant.strips && !b.in_strips)) continue;
+    if ((variant.separable || variant.strips) && !b.special) continue;
     b.sketch.rules = variant.name;
     const bool known = std::any_of(all.begin(), all.end(), [&](const PreferredSketch& other) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&

@@ -228,6 +228,10 @@ TEST(Hostile, WordsThatOperatorsDoNotKnow) {
   };
   expect_refused(model("BitShift", "direction", "UP", 2, TensorProto::UINT8), "direction is 'UP', not LEFT or RIGHT");
   expect_refused(model("Gelu", "approximate", "erf", 1, TensorProto::FLOAT), "approximate is 'erf', not none or tanh");
+  OnnxModel aligned(20);
+  aligned.input("x", {"1", "1", "4", "4"}).floats("rois", {1, 4}, {0, 0, 2, 2}).ints("at", {0}).output("y");
+  set_string(aligned.node("RoiAlign", {"x", "rois", "at"}, {"y"}), "coordinate_transformation_mode", "whole");
+  expect_refused(aligned, "coordinate_transformation_mode 'whole' is unknown");
   EXPECT_EQ(model("Gelu", "approximate", "tanh", 1, TensorProto::FLOAT).error(), "");
 }
 

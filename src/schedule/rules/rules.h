@@ -42,8 +42,7 @@ struct Builder {
   State state;
   Target target;
   Variant variant;
-  bool in_strips = false;      // a pool is made in strips
-  bool separated = false;      // a depthwise convolution is made in row blocks
+  bool special = false;        // what only this variant does was done: separable, strips
   bool only_searched = false;  // a rule leaves it to the search whether its sketch is any good
   std::set<std::string> done;  // blocks that have their schedule
 

@@ -107,7 +107,7 @@ bool rule_separable(Builder& b, const std::string& block) {
   const i64 count = axis_of(b.stage(product), tile_axes(b, b.stage(product)).row).extent / rows.pixels;
   if (!comes_out_even(count, rows.sizes[at(rows.preferred)], threads_for(b, b.stage(product)))) return false;
   if (!rule_tile(tried, product, feeder)) return false;
-  tried.separated = true;
+  tried.special = true;
   b = std::move(tried);
   return true;
 }

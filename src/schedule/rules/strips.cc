@@ -44,7 +44,7 @@ bool rule_strips(Builder& b, const std::string& block) {
   if (!rule_tile(tried, block)) return false;
   const auto host_of = [&](const std::string& name) { return tried.state.stage(tried.stage(name).at_stage).block; };
   tried.choice(strips + " place", places(tried, host_of(strips), host_of(block)));
-  tried.in_strips = true;
+  tried.special = true;
   b = std::move(tried);
   return true;
 }
