@@ -1,6 +1,6 @@
 // Elementwise operators: most are the same in the Graph. The exceptions: Clip and Cast, whose parameters have moved
 // between attributes and inputs, Dropout, which does nothing at inference, and fused activations of other domains.
-#include "frontend/importer.h"
+#include "frontend/four_bits.h"
 #include "frontend/onnx_weights.h"
 
 namespace mcc::frontend {
@@ -12,8 +12,20 @@ Outputs cast_to(OnnxCall& call, DType dtype) {
   return call.emit("Cast", {x}, make_attrs({{"to", std::string(name(dtype))}}));
 }
 
-Outputs cast(OnnxCall& call) { return cast_to(call, dtype_from_onnx(call.attrs.get_int("to"), "Cast to")); }
-Outputs cast_like(OnnxCall& call) { return cast_to(call, call.builder.type(call.need(1, "target_type")).dtype); }
+Outputs cast_to(OnnxCall& call, DType dtype, bool four_bits) {
+  const Outputs y = cast_to(call, dtype);
+  return four_bits ? Outputs{wrapped_to_four_bits(call, y[0])} : y;
+}
+
+Outputs cast(OnnxCall& call) {
+  const i64 to = call.attrs.get_int("to");
+  return cast_to(call, storage_dtype(to, "Cast to"), is_four_bits(to));
+}
+
+Outputs cast_like(OnnxCall& call) {
+  const ValueId target = call.need(1, "target_type");
+  return cast_to(call, call.builder.type(target).dtype, call.builder.four_bits.contains(target));
+}
 
 bool fits_attribute(const OnnxCall& call, size_t input) {
   const Tensor* bound = call.builder.known(call.in[input]);

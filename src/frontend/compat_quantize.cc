@@ -1,6 +1,7 @@
 // Quantised operators. Missing zero points become zeros, so that the Graph's QuantizeLinear always shows its output
 // type.
 #include "frontend/compat_conv.h"
+#include "frontend/four_bits.h"
 #include "frontend/onnx_weights.h"
 
 namespace mcc::frontend {
@@ -18,11 +19,13 @@ Outputs quantize_linear(OnnxCall& call) {
     fail("precision {} is not supported", precision);
   ValueId zero = call.input(2);
   if (zero == kNone) {
-    const DType dtype = wanted == 0 ? DType::u8 : dtype_from_onnx(wanted, "output_dtype");
+    const DType dtype = wanted == 0 ? DType::u8 : storage_dtype(wanted, "output_dtype");
     call.builder.reserve_constant({dtype, call.builder.shape(scale)}, "the zero point");
     zero = call.constant(Tensor(TensorType{dtype, call.builder.shape(scale)}));
   }
-  return call.emit("QuantizeLinear", {x, scale, zero}, axis_and_block(call));
+  const bool four_bits = is_four_bits(wanted) || call.builder.four_bits.contains(zero);
+  const ValueId y = call.emit1("QuantizeLinear", {x, scale, zero}, axis_and_block(call));
+  return {four_bits ? saturated_to_four_bits(call, y) : y};
 }
 
 Outputs dequantize_linear(OnnxCall& call) {
@@ -48,9 +51,9 @@ Outputs qlinear_conv(OnnxCall& call) {
 constexpr std::string_view kConvAttrs = "auto_pad dilations group kernel_shape pads strides";
 constexpr OnnxOp kOps[] = {
     {"QuantizeLinear", quantize_linear, "axis block_size output_dtype precision saturate",
-     "8-, 16- and 32-bit integers; no 8-bit floats"},
+     "4-, 8-, 16- and 32-bit integers; no 8-bit floats"},
     {"DequantizeLinear", dequantize_linear, "axis block_size output_dtype",
-     "8-, 16- and 32-bit integers; no 8-bit floats"},
+     "4-, 8-, 16- and 32-bit integers; no 8-bit floats"},
     {"DynamicQuantizeLinear", import_plain, ""},
     {"MatMulInteger", import_plain, ""},
     {"ConvInteger", conv_integer, kConvAttrs},

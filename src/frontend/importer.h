@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/graph.h"
@@ -36,6 +37,7 @@ class Builder {
  public:
   Graph graph;
   std::unordered_map<ValueId, Counted> counted;
+  std::unordered_set<ValueId> four_bits;  // i8 and u8 values that are 4-bit integers in the model; see four_bits.cc
 
   ValueId add_sequence(std::vector<ValueId> items);
   const std::vector<ValueId>& sequence(ValueId v) const { return sequences_[at(kEmptyOptional - 1 - v)]; }

@@ -22,6 +22,7 @@ struct Dim {
 struct Input {
   std::string name;
   DType dtype = DType::f32;
+  bool four_bits = false;
   bool has_rank = false;
   std::vector<Dim> dims;
 };
@@ -37,7 +38,8 @@ Input read_input(const onnx::ValueInfoProto& info) {
   if (!info.has_type()) fail("{}: no type is given", what);
   if (!info.type().has_tensor_type()) fail("{}: only tensors are supported, not sequences, maps or optionals", what);
   const auto& type = info.type().tensor_type();
-  input.dtype = dtype_from_onnx(type.elem_type(), what);
+  input.dtype = storage_dtype(type.elem_type(), what);
+  input.four_bits = is_four_bits(type.elem_type());
   input.has_rank = type.has_shape();
   for (const auto& dim : type.shape().dim()) {
     const bool known = dim.has_dim_value() && dim.dim_value() >= 0;
@@ -221,7 +223,7 @@ ModelPort port_of(const onnx::ValueInfoProto& info) {
   ModelPort port{info.name(), "?", {}};
   if (!info.type().has_tensor_type()) return port;
   try {
-    port.dtype = name(dtype_from_onnx(info.type().tensor_type().elem_type(), ""));
+    port.dtype = name(storage_dtype(info.type().tensor_type().elem_type(), ""));
   } catch (const Error&) {  // refused elsewhere, with the reason
   }
   for (const auto& dim : info.type().tensor_type().shape().dim()) {
@@ -260,6 +262,7 @@ void add_inputs(const onnx::GraphProto& graph, const ImportOptions& options, Sco
       builder.graph.values.back().number = number;
       builder.graph.inputs.push_back(id);
     }
+    if (input.four_bits) builder.four_bits.insert(id);
     if (!initialized.contains(input.name)) number++;
     if (!scope.values.emplace(input.name, id).second) fail("input '{}' is defined twice", input.name);
   }

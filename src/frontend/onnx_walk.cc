@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "frontend/counted.h"
+#include "frontend/four_bits.h"
 #include "frontend/onnx_newer.h"
 
 namespace mcc::frontend {
@@ -56,6 +57,13 @@ std::string without_prefix(const std::string& text, const std::string& prefix) {
 
 Node as_node(const OnnxCall& call) { return {call.op, call.name, {}, {}, {}}; }
 
+// Of Constant and ConstantOfShape.
+bool holds_four_bits(const onnx::NodeProto& node, const Frame& frame) {
+  if (!node.op_type().starts_with("Constant")) return false;
+  const onnx::AttributeProto* value = find_attribute(node, "value", frame);
+  return value && is_four_bits(value->t().data_type());
+}
+
 void check_attributes(const OnnxCall& call, const OnnxOp& op) {
   const std::vector<std::string> known = split_words(op.attrs);
   for (const auto& [name, value] : call.attrs.items)
@@ -99,6 +107,7 @@ ValueId Walker::find(const std::string& name, Scope& scope) {
     if (initializer == s->initializers.end()) continue;
     const std::string kept = s->is_main ? name : builder_.unique(name);
     const ValueId id = builder_.graph.add_constant(kept, tensor_from_proto(*initializer->second, folders_));
+    if (is_four_bits(initializer->second->data_type())) builder_.four_bits.insert(id);
     if (s->is_main) initializer->second->clear_raw_data();  // a large model need not be held twice; bodies run again
     s->initializers.erase(initializer);
     s->values.emplace(name, id);
@@ -149,7 +158,9 @@ void Walker::bind_node(onnx::NodeProto& node, OnnxCall& call, Scope& scope, cons
   for (const std::string& name : node.input()) call.in.push_back(find(name, scope));
   for (const std::string& name : node.output()) call.wanted.push_back(!name.empty());
   const ValueId first_new = static_cast<ValueId>(builder_.graph.values.size());
-  bind_outputs(node, dispatch(node, call, scope, frame), first_new, scope);
+  const Outputs values = dispatch(node, call, scope, frame);
+  if (holds_four_bits(node, frame)) builder_.four_bits.insert(values.begin(), values.end());
+  bind_outputs(node, values, first_new, scope);
 }
 
 // A body that runs several times refuses the same nodes each time.
@@ -201,6 +212,7 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
   if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
   call.attrs = convert_attributes(node, frame, folders_);
   check_attributes(call, *op);
+  if (has_four_bit_input(call)) return import_four_bits(call, *op);
   return has_counted_input(call) ? import_counted(call, *op) : op->import(call);
 }
 

@@ -2,8 +2,8 @@
 // taken.
 //
 // Data is raw little-endian bytes, or one of the typed fields (narrow types travel as int32_data, unsigned 32-bit ones
-// as uint64_data), or lies in a file beside the model. Such a file must be inside the model's folder (DataFolders): a
-// model is data from elsewhere and may not name /etc/passwd.
+// as uint64_data, 4-bit integers as bytes of two numbers each), or lies in a file beside the model. Such a file must be
+// inside the model's folder (DataFolders): a model is data from elsewhere and may not name /etc/passwd.
 #include "frontend/onnx_weights.h"
 
 #include <google/protobuf/io/coded_stream.h>
@@ -22,6 +22,16 @@
 namespace mcc::frontend {
 namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little, "raw data is little-endian");
+
+// Younger than libonnx's own list.
+constexpr i64 kUint4 = 21, kInt4 = 22;
+
+bool is_four_bits(i64 elem_type) { return elem_type == kUint4 || elem_type == kInt4; }
+
+DType storage_dtype(i64 elem_type, std::string_view what) {
+  if (is_four_bits(elem_type)) return elem_type == kUint4 ? DType::u8 : DType::i8;
+  return dtype_from_onnx(elem_type, what);
+}
 
 DType dtype_from_onnx(i64 elem_type, std::string_view what) {
   switch (elem_type) {
@@ -46,8 +56,8 @@ DType dtype_from_onnx(i64 elem_type, std::string_view what) {
     case 18:
     case 19:
     case 20: fail("{}: 8-bit floats are not supported", what);
-    case 21:
-    case 22: fail("{}: 4-bit integers are not supported", what);
+    case kUint4:
+    case kInt4: fail("{}: 4-bit integers are not supported", what);
     default: fail("{}: element type {} is not known", what, elem_type);
   }
 }
@@ -150,6 +160,23 @@ Tensor raw_data(const std::string& raw, const TensorType& type, const std::strin
   return tensor;
 }
 
+Tensor read_data(const onnx::TensorProto& proto, const TensorType& type, const DataFolders& folders,
+                 const std::string& what) {
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL) return read_external(proto, type, folders, what);
+  return proto.has_raw_data() ? raw_data(proto.raw_data(), type, what) : typed_data(proto, type, what);
+}
+
+// The first number of each byte is its lower half.
+Tensor unpacked(const Tensor& packed, const TensorType& type) {
+  Tensor tensor(type);
+  const auto* from = reinterpret_cast<const std::uint8_t*>(packed.bytes());
+  for (i64 i = 0; i < tensor.size(); i++) {
+    const int number = (from[i / 2] >> (i % 2 * 4)) & 15;
+    tensor.set_int(i, type.dtype == DType::i8 && number > 7 ? number - 16 : number);
+  }
+  return tensor;
+}
+
 }  // namespace
 
 DataFolders data_folders(const fs::path& model_file) {
@@ -162,12 +189,14 @@ DataFolders data_folders(const fs::path& model_file) {
 Tensor tensor_from_proto(const onnx::TensorProto& proto, const DataFolders& folders) {
   const std::string what = proto.name().empty() ? "tensor" : fmt::format("tensor '{}'", proto.name());
   if (proto.has_segment()) fail("{}: segmented tensors are not supported", what);
-  TensorType type{dtype_from_onnx(proto.data_type(), what), {proto.dims().begin(), proto.dims().end()}};
+  TensorType type{storage_dtype(proto.data_type(), what), {proto.dims().begin(), proto.dims().end()}};
   if (std::any_of(type.shape.begin(), type.shape.end(), [](i64 d) { return d < 0; }))
     fail("{}: a dimension is negative", what);
-  Tensor tensor = proto.data_location() == onnx::TensorProto::EXTERNAL ? read_external(proto, type, folders, what)
-                  : proto.has_raw_data()                               ? raw_data(proto.raw_data(), type, what)
-                                                                       : typed_data(proto, type, what);
+  if (is_four_bits(proto.data_type())) {
+    const TensorType packed{DType::u8, {ceil_div(elements(type.shape), 2)}};
+    return unpacked(read_data(proto, packed, folders, what), type);
+  }
+  Tensor tensor = read_data(proto, type, folders, what);
   make_booleans_valid(tensor);
   return tensor;
 }

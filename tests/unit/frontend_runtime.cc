@@ -128,6 +128,59 @@ TEST(Quantised, WeightsOfFourBits) {
   EXPECT_EQ(to_doubles(run(model, {floats({1, 3}, {1, 10, 100})})), (Doubles{160.5, 642}));
 }
 
+constexpr int kUint4 = 21, kInt4 = 22;  // libonnx may not know them yet
+
+OnnxModel& four_bits(OnnxModel& model, const std::string& name, int type, const std::vector<i64>& dims,
+                     const std::vector<int>& bytes) {
+  onnx::TensorProto& tensor = *model.graph().add_initializer();
+  tensor.set_name(name);
+  tensor.set_data_type(type);
+  for (const i64 dim : dims) tensor.add_dims(dim);
+  for (const int byte : bytes) tensor.add_int32_data(byte);
+  return model;
+}
+
+// Weights 1 2 3 4 in blocks of two, of scales 1 and 10.
+TEST(Quantised, BlocksOfFourBits) {
+  OnnxModel model = model_of(21, {"1", "4"});
+  four_bits(model, "w", kInt4, {1, 4}, {0x21, 0x43}).floats("scales", {2, 1}, {1, 10});
+  model.node("Transpose", {"w"}, {"column"});
+  onnx::NodeProto& node = model.node("DequantizeLinear", {"column", "scales"}, {"real"});
+  set_int(node, "axis", 0);
+  set_int(node, "block_size", 2);
+  model.node("MatMul", {"x", "real"}, {"y"});
+  EXPECT_EQ(to_doubles(run(model, {floats({1, 4}, {1, 1, 1, 1})})), (Doubles{73}));
+}
+
+TEST(Quantised, RoundedToFourBits) {
+  const Tensor x = floats({5}, {-100, -8, 3.6f, 8, 100});
+  const auto quantized = [&](int type, const std::vector<std::string>& inputs) {
+    OnnxModel model = model_of(21, {"5"});
+    four_bits(model.floats("one", {}, {1}), "zero", kUint4, {}, {1});
+    onnx::NodeProto& node = model.node("QuantizeLinear", inputs, {"y"});
+    if (type != 0) set_int(node, "output_dtype", type);
+    return to_ints(run(model, {x}));
+  };
+  EXPECT_EQ(quantized(kInt4, {"x", "one"}), (std::vector<i64>{-8, -8, 4, 7, 7}));
+  EXPECT_EQ(quantized(0, {"x", "one", "zero"}), (std::vector<i64>{0, 0, 5, 9, 15}));
+}
+
+TEST(Quantised, CutToFourBits) {
+  OnnxModel model = model_of(21, {});
+  model.graph().clear_input();
+  model.input("x", {"4"}, onnx::TensorProto::INT32);
+  set_int(model.node("Cast", {"x"}, {"small"}), "to", kInt4);
+  set_int(model.node("Cast", {"small"}, {"y"}), "to", onnx::TensorProto::INT32);
+  const Tensor x = Tensor::of<std::int32_t>(DType::i32, {4}, {7, 8, -9, 16});
+  EXPECT_EQ(to_ints(run(model, {x})), (std::vector<i64>{7, -8, 7, 0}));
+}
+
+TEST(Quantised, FourBitsOnlyWhereOnnxHasThem) {
+  OnnxModel model = model_of(21, {"4"});
+  four_bits(model, "w", kInt4, {4}, {0x21, 0x43}).node("Add", {"w", "w"}, {"y"});
+  expect_refused(model, "4-bit integers are not supported here");
+}
+
 TEST(Norms, RootMeanSquareOverTheLastAxes) {
   OnnxModel model = model_of(23, {"1", "2", "2"});
   model.floats("scale", {2}, {1, 10});

@@ -58,6 +58,21 @@ TEST(Weights, RawAndHalfPrecision) {
   EXPECT_EQ(to_doubles(tensor_from_proto_bytes(truth.SerializeAsString())), (std::vector<double>{1, 0}));
 }
 
+constexpr int kUint4 = 21, kInt4 = 22;  // libonnx may not know them yet
+
+TEST(Weights, FourBitsTwoNumbersAByte) {
+  onnx::TensorProto raw = tensor_of(kInt4, {3});
+  raw.set_raw_data(std::string("\x8f\x07", 2));
+  const Tensor read = tensor_from_proto_bytes(raw.SerializeAsString());
+  EXPECT_EQ(read.type, (TensorType{DType::i8, {3}}));
+  EXPECT_EQ(to_ints(read), (std::vector<i64>{-1, -8, 7}));
+  onnx::TensorProto typed = tensor_of(kUint4, {2, 2});
+  for (const int byte : {0x8f, 0x07}) typed.add_int32_data(byte);
+  EXPECT_EQ(to_ints(tensor_from_proto_bytes(typed.SerializeAsString())), (std::vector<i64>{15, 8, 7, 0}));
+  typed.add_int32_data(0);
+  EXPECT_NE(error_of(typed).find("3 values are given, but u8[2] needs 2"), std::string::npos);
+}
+
 TEST(Weights, SizesMustMatch) {
   onnx::TensorProto raw = tensor_of(onnx::TensorProto::FLOAT, {2});
   raw.set_raw_data("1234");
