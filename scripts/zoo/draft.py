@@ -30,6 +30,13 @@ class Draft:
         self.inits.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 
+    def four_bits(self, *shape, signed=True):
+        """Random INT4 or UINT4 (opset 21), two numbers a byte; the bindings for Python may not know them."""
+        name, size = f"c{len(self.inits)}", -(-int(np.prod(shape)) // 2)
+        self.inits.append(onnx.TensorProto(name=name, data_type=22 if signed else 21, dims=shape,
+                                           raw_data=self.rng.randint(0, 256, size).astype(np.uint8).tobytes()))
+        return name
+
     def ints(self, *values):
         return self.const(np.array(values, I64))
 
@@ -60,7 +67,7 @@ class Draft:
         graph = helper.make_graph(self.nodes, self.name, self.inputs, ports, self.inits)
         opsets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
         model = helper.make_model(graph, producer_name="make_zoo", opset_imports=opsets)
-        model.ir_version = 7 if self.opset < 23 else 11
+        model.ir_version = 7 if self.opset < 21 else 10 if self.opset < 23 else 11
         if self.opset > onnx.defs.onnx_opset_version():
             return model
         inferred = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)

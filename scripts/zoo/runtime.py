@@ -94,4 +94,16 @@ def llama(n):
     n.output(value, "value", rank=4)
 
 
-RUNTIME = (qoperator, ort_bert, llama)
+def four_bits(n):
+    """Opset 21: weights of four bits in blocks or a scale a column, an activation rounded to four bits."""
+    x = n.input("x", [3, 36])
+    w = n.op("DequantizeLinear", n.four_bits(36, 20), n.near(3, 20, at=0.04, spread=0.02), axis=0, block_size=12)
+    y = n.relu(n.op("MatMul", x, w))
+    scale = n.f(0.09)
+    y = n.op("DequantizeLinear", n.op("QuantizeLinear", y, scale, n.four_bits(signed=False)), scale)
+    turned = n.op("Transpose", n.four_bits(15, 20, signed=False), perm=[1, 0])
+    w = n.op("DequantizeLinear", turned, n.near(15, at=0.04, spread=0.02), n.four_bits(15, signed=False), axis=1)
+    n.output(n.op("Gemm", y, w, n.w(15, fan=100)), "y", rank=2)
+
+
+RUNTIME = (qoperator, ort_bert, llama, four_bits)

@@ -27,6 +27,9 @@ SETTINGS = json.loads((ROOT / "bench" / "models.json").read_text())
 TYPES = {"float32": np.float32, "float64": np.float64, "float16": np.float16, "int64": np.int64, "int32": np.int32,
          "int8": np.int8, "uint8": np.uint8, "bool": np.bool_}
 
+# Of ONNX Runtime: it fuses DequantizeLinear and MatMul to one operator, which rounds activations to 8 bits.
+ORT_OPTIONS = {"four_bits": ["--opt", "basic"]}
+
 
 def model_options(name):
     s = SETTINGS.get(name, {})
@@ -38,7 +41,7 @@ def ort_options(name):
     shapes = [f"--shape={v.replace(':', '=')}" for v in s.get("shape", [])]
     fills = [f"--fill={v}" for v in s.get("bind", [])]
     scalars = [f"--shape={v.split('=')[0]}=scalar" for v in s.get("bind", [])]
-    return shapes + fills + scalars
+    return shapes + fills + scalars + ORT_OPTIONS.get(name, [])
 
 
 def run(command):
