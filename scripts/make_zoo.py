@@ -5,6 +5,7 @@
     make_zoo.py OUT_DIR --large          ... and the large ones
     make_zoo.py OUT_DIR --ops            the single-subgraph workloads instead
     make_zoo.py OUT_DIR --families       small networks of other families and habits instead (zoo/families.py)
+    make_zoo.py OUT_DIR --random=N       N random graphs instead, others with each --seed (zoo/random_graphs.py)
     make_zoo.py OUT_DIR 'resnet*' bert_mini conv_56x56x64_64_3x3_s1
     make_zoo.py --list
 
@@ -43,13 +44,14 @@ import onnx
 from zoo.builder import Net
 from zoo.families import FAMILIES, build_family
 from zoo.networks import LARGE, NETS, OPSET, SEED_NAME
+from zoo.random_graphs import random_model
 from zoo.workloads import OPS
 
 
 def build(name, seed):
     """The ModelProto of one network or workload, and its number of parameters."""
-    if name in FAMILIES:
-        model = build_family(name)
+    if name in FAMILIES or name.startswith("random_"):
+        model = build_family(name) if name in FAMILIES else random_model(seed, int(name.removeprefix("random_")))
         return model, sum(int(np.prod(t.dims)) for t in model.graph.initializer)
     n = Net(SEED_NAME.get(name, name), seed, OPSET.get(name, 13))
     (NETS.get(name) or OPS[name])(n)
@@ -82,6 +84,7 @@ def main(argv=None):
     ap.add_argument("--ops", action="store_true",
                     help="the single-subgraph workloads instead of the networks")
     ap.add_argument("--families", action="store_true", help="small networks of other families instead")
+    ap.add_argument("--random", type=int, metavar="N", help="N random graphs instead, others with another --seed")
     ap.add_argument("--large", action="store_true",
                     help="include the large networks: " + ", ".join(sorted(LARGE)))
     ap.add_argument("--seed", type=int, default=0, help="changes all weights (default 0)")
@@ -103,7 +106,8 @@ def main(argv=None):
     if not args.out_dir:
         ap.error("OUT_DIR is needed")
     try:
-        names = choose(args.names, args.ops, args.large, args.families)
+        names = ([f"random_{i}" for i in range(args.random)] if args.random else
+                 choose(args.names, args.ops, args.large, args.families))
     except KeyError as e:
         ap.error("no network or workload matches %s (see --list)" % e)
 

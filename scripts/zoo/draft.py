@@ -62,8 +62,8 @@ class Draft:
         self.outputs.append((name, shape))
 
     def finish(self):
-        ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) if shape else
-                 onnx.ValueInfoProto(name=name) for name, shape in self.outputs]
+        ports = [onnx.ValueInfoProto(name=name) if shape is None else
+                 helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.outputs]
         graph = helper.make_graph(self.nodes, self.name, self.inputs, ports, self.inits)
         opsets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
         model = helper.make_model(graph, producer_name="make_zoo", opset_imports=opsets)
