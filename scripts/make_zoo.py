@@ -44,7 +44,7 @@ import onnx
 from zoo.builder import Net
 from zoo.families import FAMILIES, build_family
 from zoo.networks import LARGE, NETS, OPSET, SEED_NAME
-from zoo.random_graphs import random_model
+from zoo.random_integers import random_model
 from zoo.workloads import OPS
 
 

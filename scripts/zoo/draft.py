@@ -55,15 +55,15 @@ class Draft:
         self.inputs.append(helper.make_tensor_value_info(name, dtype, shape))
         return name
 
-    def output(self, value, name, rank=None):
-        """`rank`: where ONNX cannot infer the shape."""
+    def output(self, value, name, rank=None, dtype=TensorProto.FLOAT):
+        """`rank` and `dtype`: where ONNX cannot infer the shape."""
         self.nodes.append(helper.make_node("Identity", [value], [name], name=f"/out/{name}"))
         shape = None if rank is None else [f"{name}_{i}" for i in range(rank)]
-        self.outputs.append((name, shape))
+        self.outputs.append((name, shape, dtype))
 
     def finish(self):
         ports = [onnx.ValueInfoProto(name=name) if shape is None else
-                 helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in self.outputs]
+                 helper.make_tensor_value_info(name, dtype, shape) for name, shape, dtype in self.outputs]
         graph = helper.make_graph(self.nodes, self.name, self.inputs, ports, self.inits)
         opsets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
         model = helper.make_model(graph, producer_name="make_zoo", opset_imports=opsets)

@@ -4,7 +4,7 @@ rounding, no comparison of computed numbers), so that any two right programs agr
 """
 import numpy as np
 
-from .draft import I64, Draft
+from .draft import I64
 
 SIZES = [1, 1, 2, 3, 4, 5, 7, 8, 12, 16, 17]
 MOST = 20000  # elements of a value
@@ -40,12 +40,20 @@ class Walk:
 
     def add(self, shape, kind, *inputs, **attrs):
         self.used.update(i for i in inputs if isinstance(i, str))
-        name = self.n.op(kind, *inputs, **attrs)
+        return self.put(self.n.op(kind, *inputs, **attrs), shape, inputs)
+
+    def put(self, name, shape, inputs):
         self.shapes[name] = tuple(int(d) for d in shape)
         return name
 
+    def of_one_type(self, a, b):
+        return True
+
     def weights(self, *shape):
         return self.n.near(*shape, at=0.0, spread=1.0)
+
+    def number(self, value):
+        return self.n.f(value)
 
 
 def count(shape):
@@ -231,7 +239,7 @@ def concat(w):
     at = axis % len(shape)
     rest = shape[:at] + shape[at + 1:]
     others = [name for name, s in w.shapes.items()
-              if len(s) == len(shape) and s[:at] + s[at + 1:] == rest and count(s) * 3 <= MOST]
+              if w.of_one_type(name, x) and len(s) == len(shape) and s[:at] + s[at + 1:] == rest and count(s) * 3 <= MOST]
     parts = [x] + [w.pick(*others) for _ in range(w.rng.randint(0, 3)) if others]
     if len(parts) == 1 or w.rng.randint(3) == 0:
         extra = shape[:at] + (w.size(),) + shape[at + 1:]
@@ -257,7 +265,7 @@ def split(w):
     names = w.n.op("Split", x, w.n.ints(first, shape[at] - first), outs=2, axis=w.pick(at, at - len(shape)))
     w.used.add(x)
     for name, size in zip(names, (first, shape[at] - first)):
-        w.shapes[name] = tuple(shape[:at] + [size] + shape[at + 1:])
+        w.put(name, shape[:at] + [size] + shape[at + 1:], [x])
     return names[0]
 
 
@@ -271,7 +279,7 @@ def pad(w):
     result = [d + sides[i] + sides[i + len(shape)] for i, d in enumerate(shape)]
     if count(result) > MOST:
         raise NothingFits
-    value = [w.n.f(0.25)] if mode == "constant" and w.rng.randint(2) else []
+    value = [w.number(0.25)] if mode == "constant" and w.rng.randint(2) else []
     return w.add(result, "Pad", x, w.n.ints(*sides), *value, mode=mode)
 
 
@@ -442,11 +450,3 @@ def random_graph(n):
     ends = [name for name in w.shapes if name not in w.used][-3:] or [list(w.shapes)[-1]]
     for i, name in enumerate(ends):
         n.output(name, f"y{i}", rank=len(w.shapes[name]))
-
-
-def random_model(seed, number):
-    n = Draft(f"random_{seed}_{number}")
-    n.rng = np.random.RandomState([seed, number])
-    n.opset = int(n.rng.randint(13, 18))
-    random_graph(n)
-    return n.finish()

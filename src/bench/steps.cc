@@ -110,7 +110,7 @@ const std::vector<Starter>& starters() {
 
 // Whether the node could be made part of the step before it; it then is.
 bool joins(const Graph& g, const Node& n, Json& step) {
-  if (!step.contains("activation") || step["activation"] != "") return false;
+  if (!step.value("activation", "none").empty()) return false;
   if (n.op == "Relu" || n.op == "Gelu") {
     step["activation"] = n.op == "Relu" ? "relu" : "gelu";
     return true;

@@ -21,9 +21,10 @@ static void add_term(Affine& to, int var, i64 coefficient) {
   while (term != to.terms.end() && term->first < var) ++term;
   if (term == to.terms.end() || term->first != var) {
     if (coefficient != 0) to.terms.insert(term, {var, coefficient});
-  } else if ((term->second += coefficient) == 0) {
-    to.terms.erase(term);
+    return;
   }
+  term->second += coefficient;
+  if (term->second == 0) to.terms.erase(term);
 }
 
 void add_scaled(Affine& to, const Affine& a, i64 scale) {

@@ -111,7 +111,7 @@ struct Bound {
       } else {
         owned.push_back(
             copy_of(buffer.pack.dims.empty() ? data.sources[p] : loop::pack_constant(buffer, data.sources[p]), true));
-        constants.push_back({owned.back().data(), static_cast<size_t>(owned.back().size())});
+        constants.emplace_back(owned.back().data(), static_cast<size_t>(owned.back().size()));
       }
       args.push_back(owned.back().data());
     }

@@ -95,7 +95,7 @@ class Joiner {
   int first_var_ = 0;
   std::map<std::string, std::string> blocks_;
 
-  void add_buffer(ValueId v, std::string name, Scope scope) {
+  void add_buffer(ValueId v, const std::string& name, Scope scope) {
     const TensorType& type = graph_.value(v).type;
     const Shape& pitch = views_[at(v)].pitch;
     buffer_of_[v] = static_cast<int>(func.buffers.size());

@@ -6,10 +6,10 @@
 
 Each model is compiled without a log (or, with --trials-per-task, tuned with that many trials for each task; --logs
 keeps the tuning logs), checked by mcc-verify on the documented random inputs (docs/INPUTS.md) and, with --ort-dir,
-compared with ONNX Runtime on that one's inputs. The error is the largest difference relative to the output's largest
-magnitude; allowed are 1e-4, and 1e-3 for networks of more than 50 kernels, or what bench/models.json says (where values
-are rounded to few bits inside, a last bit before can be a step behind). Differences of ONNX Runtime below 1e-7 in
-absolute terms do not count: its sigmoid is only that good near zero.
+compared with ONNX Runtime on that one's inputs. Integers must be equal; of real numbers the error is the largest
+difference relative to the output's largest magnitude, and allowed are 1e-4, and 1e-3 for networks of more than 50
+kernels, or what bench/models.json says (where values are rounded to few bits inside, a last bit before can be a step
+behind). Differences of ONNX Runtime below 1e-7 in absolute terms do not count: its sigmoid is only that good near zero.
 Exit status 1 when anything is wrong.
 """
 import argparse
@@ -62,6 +62,8 @@ def file_name(output):
 
 
 def error_of(got, want):
+    if want.dtype.kind in "iub":
+        return 0.0 if np.array_equal(got, want) else float("inf")
     got, want = got.astype(np.float64), want.astype(np.float64)
     if got.shape != want.shape:
         return float("inf")
