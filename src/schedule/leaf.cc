@@ -35,9 +35,9 @@ bool divide(const Emitter& e, const Affine& a, i64 scale, Affine& quotient, Affi
   quotient = rest = {};
   for (const auto& [var, coefficient] : a.terms) {
     if (coefficient % scale == 0) {
-      quotient.terms.push_back({var, coefficient / scale});
+      quotient.terms.emplace_back(var, coefficient / scale);
     } else {
-      rest.terms.push_back({var, coefficient});
+      rest.terms.emplace_back(var, coefficient);
     }
   }
   quotient.constant = a.constant >= 0 ? a.constant / scale : -ceil_div(-a.constant, scale);

@@ -95,7 +95,7 @@ void mark_rows(Builder& b, const std::string& host, const std::vector<std::strin
   std::vector<std::vector<Step>> marks;
   for (size_t depth = 0; depth <= std::min<size_t>(rows.size(), 3); depth++) {
     depths.push_back(static_cast<i64>(depth));
-    marks.push_back({});
+    marks.emplace_back();
     for (size_t i = 0; i < depth; i++) marks.back().push_back(mark_step(host, rows[i], "parallel"));
   }
   const int depth = std::min(parallel_depth(counts, seconds, b.target), static_cast<int>(depths.size()) - 1);

@@ -122,7 +122,7 @@ std::vector<Step> pack_steps(const Builder& b, const Stage& stage, const TileAxe
                         : axis == axes.outer_row ? outer_rows
                                                  : 0;
       if (axis >= 0 && axis_of(stage, axis).reduction) {
-        reduced.push_back({axis, dim});
+        reduced.emplace_back(axis, dim);
       } else if (scale > 1) {
         blocks.insert(blocks.end(), {dim, scale});
         const auto at = axis == axes.column ? inside.end() : inside.begin();

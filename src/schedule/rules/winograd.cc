@@ -97,7 +97,7 @@ void schedule_input(Builder& b, const std::string& block, size_t batch, i64 lane
   choose_order(b, {in, names_of(stage, 2, batch + 2), "ic.0", {"a", "b", "ic.1"}, {rows}},
                stage_seconds(stage, b.target));
   std::vector<std::string> order = names_of(b.stage(rows), 1, batch + 1);
-  order.push_back("ic.0");
+  order.emplace_back("ic.0");
   b.fixed(straight_line(rows, order, {"a", "x", "ic.1"}));
   place_padding(b, in, input);
 }
