@@ -91,7 +91,7 @@ std::vector<std::string> build_c_source(const ArtifactInfo& info, const fs::path
   for (const auto& entry : fs::recursive_directory_iterator(info.folder)) {
     if (entry.path().extension() == ".c") command.push_back(entry.path().string());
   }
-  command.push_back("-lm");
+  command.emplace_back("-lm");
   return command;
 }
 
