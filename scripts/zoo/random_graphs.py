@@ -20,9 +20,9 @@ class Walk:
     def __init__(self, draft):
         self.n, self.rng, self.shapes, self.used = draft, draft.rng, {}, set()
 
-    def any(self, fits=lambda shape: True):
+    def any(self, fits=lambda shape: True, **kind):
         """A value that fits, recent ones more often."""
-        names = [name for name, shape in self.shapes.items() if fits(shape)]
+        names = [name for name, shape in self.shapes.items() if fits(shape) and self.suits(name, **kind)]
         if not names:
             raise NothingFits
         at = max(self.rng.randint(len(names)), self.rng.randint(len(names)))
@@ -45,6 +45,9 @@ class Walk:
     def put(self, name, shape, inputs):
         self.shapes[name] = tuple(int(d) for d in shape)
         return name
+
+    def suits(self, name):
+        return True
 
     def of_one_type(self, a, b):
         return True
@@ -220,7 +223,8 @@ def slice_(w):
     starts, ends, steps = [], [], []
     for a in axes:
         size = result[a]
-        start, end = int(w.rng.randint(-size - 2, size + 3)), int(w.pick(size, size + 5, 2**31 - 1, w.rng.randint(-size, size + 1)))
+        start = int(w.rng.randint(-size - 2, size + 3))
+        end = int(w.pick(size, size + 5, 2**31 - 1, w.rng.randint(-size, size + 1)))
         step = int(w.pick(1, 1, 2, 3, -1, -2))
         if step < 0:
             start, end = int(w.pick(size - 1, size + 4, -1)), int(w.pick(-size - 1, -2**31, 0))

@@ -18,18 +18,15 @@ class IntegerWalk(Walk):
 
     def __init__(self, draft):
         super().__init__(draft)
-        self.types, self.allowed, self.last = {}, ALL, I64
+        self.types, self.last = {}, I64
 
-    def any(self, fits=lambda shape: True, types=None):
-        allowed = types or self.allowed
-        everything = self.shapes
-        self.shapes = {name: shape for name, shape in everything.items() if self.types[name] in allowed}
-        try:
-            name = super().any(fits)
-        finally:
-            self.shapes = everything
+    def any(self, fits=lambda shape: True, types=ALL):
+        name = super().any(fits, types=types)
         self.last = self.types[name]
         return name
+
+    def suits(self, name, types):
+        return self.types[name] in types
 
     def add(self, shape, kind, *inputs, dtype=None, **attrs):
         name = super().add(shape, kind, *inputs, **attrs)
