@@ -5,7 +5,7 @@
     make_zoo.py OUT_DIR --large          ... and the large ones
     make_zoo.py OUT_DIR --ops            the single-subgraph workloads instead
     make_zoo.py OUT_DIR --families       small networks of other families and habits instead (zoo/families.py)
-    make_zoo.py OUT_DIR --random=N       N random graphs instead, others with each --seed (zoo/random_graphs.py)
+    make_zoo.py OUT_DIR --random=N       N random graphs instead, others with each --seed (zoo/random_models.py)
     make_zoo.py OUT_DIR 'resnet*' bert_mini conv_56x56x64_64_3x3_s1
     make_zoo.py --list
 
@@ -44,7 +44,7 @@ import onnx
 from zoo.builder import Net
 from zoo.families import FAMILIES, build_family
 from zoo.networks import LARGE, NETS, OPSET, SEED_NAME
-from zoo.random_integers import random_model
+from zoo.random_models import random_model
 from zoo.workloads import OPS
 
 

@@ -10,14 +10,15 @@ class Draft:
     """A model written node by node; names are all that is tracked."""
 
     def __init__(self, name, opset=13):
-        self.name, self.opset, self.domains = name, opset, set()
+        self.name, self.opset, self.domains, self.prefix = name, opset, set(), ""
         self.rng = np.random.RandomState(sum(map(ord, name)))
         self.nodes, self.inits, self.inputs, self.outputs = [], [], [], []
 
     def op(self, kind, *inputs, outs=1, **attrs):
-        names = [f"{kind.lower()}_{len(self.nodes)}" + (f"_{i}" if outs > 1 else "") for i in range(outs)]
+        names = [f"{self.prefix}{kind.lower()}_{len(self.nodes)}" + (f"_{i}" if outs > 1 else "") for i in range(outs)]
         inputs = [i if isinstance(i, str) else self.const(i) for i in inputs]
-        self.nodes.append(helper.make_node(kind, inputs, names, name=f"/{kind}_{len(self.nodes)}", **attrs))
+        self.nodes.append(helper.make_node(kind, inputs, names, name=f"/{self.prefix}{kind}_{len(self.nodes)}",
+                                           **attrs))
         return names[0] if outs == 1 else names
 
     def ms(self, kind, *inputs, outs=1, **attrs):
@@ -26,7 +27,7 @@ class Draft:
         return self.op(kind, *inputs, outs=outs, domain="com.microsoft", **attrs)
 
     def const(self, value):
-        name = f"c{len(self.inits)}"
+        name = f"{self.prefix}c{len(self.inits)}"
         self.inits.append(numpy_helper.from_array(np.asarray(value), name))
         return name
 

@@ -65,8 +65,8 @@ def count(shape):
 
 # --- one number each -------------------------------------------------------------------------------------------------
 
-PLAIN = ["Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign", "Elu", "LeakyRelu", "Selu", "Sin", "Cos",
-         "HardSigmoid", "HardSwish", "Atan", "Identity", "Celu"]
+PLAIN = ["Abs", "Neg", "Relu", "Sigmoid", "Tanh", "Erf", "Softplus", "Softsign", "Elu", "LeakyRelu", "Selu", "Sin",
+         "Cos", "HardSigmoid", "HardSwish", "Atan", "Identity", "Celu"]
 
 
 def unary(w):
@@ -242,23 +242,17 @@ def concat(w):
     axis = w.axis(len(shape))
     at = axis % len(shape)
     rest = shape[:at] + shape[at + 1:]
-    others = [name for name, s in w.shapes.items()
-              if w.of_one_type(name, x) and len(s) == len(shape) and s[:at] + s[at + 1:] == rest and count(s) * 3 <= MOST]
+    others = [name for name, s in w.shapes.items() if w.of_one_type(name, x) and len(s) == len(shape)
+              and s[:at] + s[at + 1:] == rest and count(s) * 3 <= MOST]
     parts = [x] + [w.pick(*others) for _ in range(w.rng.randint(0, 3)) if others]
+    sizes = [w.shapes[p][at] for p in parts]
     if len(parts) == 1 or w.rng.randint(3) == 0:
         extra = shape[:at] + (w.size(),) + shape[at + 1:]
         if count(extra) > MOST:
             raise NothingFits
-        name = w.weights(*extra)
-        w.shapes[name] = extra
-        parts.insert(int(w.rng.randint(len(parts) + 1)), name)
-    result = list(shape)
-    result[at] = sum(w.shapes[p][at] for p in parts)
-    made = w.add(result, "Concat", *parts, axis=axis)
-    for part in parts:
-        if part.startswith("c") and part[1:].isdigit():
-            w.shapes.pop(part, None)
-    return made
+        parts.insert(int(w.rng.randint(len(parts) + 1)), w.weights(*extra))
+        sizes.append(extra[at])
+    return w.add(shape[:at] + (sum(sizes),) + shape[at + 1:], "Concat", *parts, axis=axis)
 
 
 def split(w):
@@ -351,7 +345,8 @@ def resize(w):
     if count(target) > MOST:
         raise NothingFits
     extra = {"nearest_mode": "floor"} if mode == "nearest" else {}
-    return w.add(target, "Resize", x, "", "", w.n.ints(*target), mode=mode, coordinate_transformation_mode=place, **extra)
+    return w.add(target, "Resize", x, "", "", w.n.ints(*target), mode=mode, coordinate_transformation_mode=place,
+                 **extra)
 
 
 # --- products and windows --------------------------------------------------------------------------------------------
@@ -439,7 +434,7 @@ TABLE = [unary, unary, binary, binary, binary, calm, reduce, softmax, transpose,
          gemm, window, window, window, whole_image]
 
 
-def random_graph(n):
+def random_graph(n, table=tuple(TABLE)):
     w = Walk(n)
     for i in range(n.rng.randint(1, 4)):
         shape = [w.size() for _ in range(w.pick(0, 1, 2, 3, 3, 4, 4, 4, 5))]
@@ -448,7 +443,7 @@ def random_graph(n):
         w.shapes[w.n.input(f"x{i}", shape)] = tuple(shape)
     for _ in range(n.rng.randint(3, 25)):
         try:
-            w.pick(*TABLE)(w)
+            w.pick(*table)(w)
         except NothingFits:
             pass
     ends = [name for name in w.shapes if name not in w.used][-3:] or [list(w.shapes)[-1]]

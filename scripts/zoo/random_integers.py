@@ -4,9 +4,9 @@ indices that are computed, integer division, and casts between types.
 import numpy as np
 from onnx import TensorProto
 
-from .draft import Draft, I64
+from .draft import I64
 from .random_graphs import (MOST, NothingFits, Walk, broadcast, concat, count, expand, flatten, gather,
-                            gather_elements, pad, random_graph, reshape, slice_, split, squeeze, transpose)
+                            gather_elements, pad, reshape, slice_, split, squeeze, transpose)
 
 I32 = np.int32
 NUMBERS, ALL = (I64, I32), (I64, I32, bool)
@@ -229,12 +229,3 @@ def random_integer_graph(n):
     ends = [name for name in w.shapes if name not in w.used and name in w.types][-3:] or [list(w.shapes)[-1]]
     for i, name in enumerate(ends):
         n.output(name, f"y{i}", rank=len(w.shapes[name]), dtype=ONNX_TYPES[w.types[name]])
-
-
-def random_model(seed, number):
-    """Every third is of integers."""
-    n = Draft(f"random_{seed}_{number}")
-    n.rng = np.random.RandomState([seed, number])
-    n.opset = int(n.rng.randint(13, 18))
-    (random_integer_graph if number % 3 == 2 else random_graph)(n)
-    return n.finish()
