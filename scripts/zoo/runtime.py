@@ -42,6 +42,14 @@ def qoperator(n):
     w = n.const(n.rng.randint(0, 256, (6, 6)).astype(np.uint8))
     y = n.ms("MatMulIntegerToFloat", q, w, s, n.f(3e-3), zero, n.const(np.uint8(128)))
     n.output(y, "features", rank=2)
+    tokens, mask = n.input("tokens", [2, 7, 24]), n.input("mask", [2, 7], TensorProto.INT32)
+    for zero, scales in ((0, ()), (3, (36,))):
+        q, s, offset = n.op("DynamicQuantizeLinear", tokens, outs=3)
+        w = n.const(n.rng.randint(-127, 128, (24, 36)).astype(np.int8))
+        y = n.ms("QAttention", q, w, n.w(36, fan=100), s, n.near(*scales, at=3e-3, spread=1e-3), mask, offset,
+                 n.const(np.full(scales, zero, np.int8)), num_heads=3, unidirectional=int(zero != 0))
+        tokens = n.op("MatMul", y, n.w(12, 24, fan=12))
+    n.output(tokens, "attended", rank=3)
 
 
 def ort_bert(n):

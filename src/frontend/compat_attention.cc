@@ -1,4 +1,4 @@
-// Attention in one node: ONNX's own (opset 23) and ONNX Runtime's Attention and MultiHeadAttention. All are
+// Attention in one node: ONNX's own (opset 23) and ONNX Runtime's Attention, QAttention and MultiHeadAttention. All are
 //
 //   y = softmax(scale * q k^T + what is added) v      for each batch and head,
 //
@@ -139,28 +139,27 @@ void refuse_nonzero(const OnnxCall& call, const char* key) {
   if (call.attrs.get_int(key, 0) != 0) fail("{} is not supported", key);
 }
 
-// com.microsoft.Attention: q, k and v are one product; the past and the present hold k and v together.
-Outputs runtime_attention(OnnxCall& call) {
-  take_inputs(call, 6);
+// Of attention whose q, k and v are one product: where its other inputs are.
+struct JointInputs {
+  size_t mask, past, bias;
+};
+
+// q, k and v are parts of `all`; the past and the present hold k and v together.
+Outputs joint_attention(const OnnxCall& call, ValueId all, const JointInputs& inputs) {
   for (const char* key : {"do_rotary", "past_present_share_buffer"}) refuse_nonzero(call, key);
   const i64 heads = call.attrs.get_int("num_heads");
-  require_rank(call, 0, 3);
-  require_rank(call, 1, 2);
-  ValueId all = call.emit1("MatMul", {call.need(0, "input"), call.need(1, "weights")});
   const Shape shape = call.builder.shape(all);
-  if (call.has(2)) all = call.emit1("Add", {all, call.in[2]});
-  if (call.builder.shape(all) != shape) fail("bias {} does not fit {}", to_string(call.shape(2)), to_string(shape));
   const std::vector<i64> sizes = call.attrs.get_ints("qkv_hidden_sizes", std::vector<i64>(3, shape[2] / 3));
   if (sizes.size() != 3) fail("qkv_hidden_sizes has {} entries instead of 3", sizes.size());
   const std::vector<ValueId> split = parts(call, all, sizes);
   Heads h{split_heads(call, split[0], heads), split_heads(call, split[1], heads), split_heads(call, split[2], heads)};
   i64 past = 0;
-  if (call.has(4)) {
-    require_rank(call, 4, 5);
-    const Shape both = call.shape(4);
+  if (call.has(inputs.past)) {
+    require_rank(call, inputs.past, 5);
+    const Shape both = call.shape(inputs.past);
     if (both[0] != 2) fail("the past {} is not one of keys and values", to_string(both));
     const auto one = [&](i64 i) {
-      return call.reshape(slice(call, call.in[4], 0, i, i + 1), Shape(both.begin() + 1, both.end()));
+      return call.reshape(slice(call, call.in[inputs.past], 0, i, i + 1), Shape(both.begin() + 1, both.end()));
     };
     past = both[3];
     h.k = after(call, one(0), h.k);
@@ -171,9 +170,38 @@ Outputs runtime_attention(OnnxCall& call) {
     with_one.insert(with_one.begin(), 1);
     return call.reshape(v, with_one);
   };
-  const ValueId y = merge_heads(call, attend(call, h, runtime_scores(call, h, call.input(3), call.input(5), past)));
+  const Scores scores = runtime_scores(call, h, call.input(inputs.mask), call.input(inputs.bias), past);
+  const ValueId y = merge_heads(call, attend(call, h, scores));
   if (!call.wants(1)) return {y};
   return {y, call.emit1("Concat", {listed(h.k), listed(h.v)}, make_attrs({{"axis", i64{0}}}))};
+}
+
+// com.microsoft.Attention: inputs input, weights, bias?, mask_index?, past?, attention_bias?.
+Outputs runtime_attention(OnnxCall& call) {
+  take_inputs(call, 6);
+  require_rank(call, 0, 3);
+  require_rank(call, 1, 2);
+  ValueId all = call.emit1("MatMul", {call.in[0], call.in[1]});
+  const Shape shape = call.builder.shape(all);
+  if (call.has(2)) all = call.emit1("Add", {all, call.in[2]});
+  if (call.builder.shape(all) != shape) fail("bias {} does not fit {}", to_string(call.shape(2)), to_string(shape));
+  return joint_attention(call, all, {3, 4, 5});
+}
+
+// com.microsoft.QAttention: the same of integers, with inputs input, weight, bias, input_scale, weight_scale,
+// mask_index?, input_zero_point?, weight_zero_point?, past?.
+Outputs quantized_attention(OnnxCall& call) {
+  take_inputs(call, 9);
+  require_rank(call, 0, 3);
+  require_rank(call, 1, 2);
+  require_rank(call, 2, 1);
+  const ValueId all = import_as(call, "com.microsoft.MatMulIntegerToFloat",
+                                {call.in[0], call.in[1], call.need(3, "input_scale"), call.need(4, "weight_scale"),
+                                 call.input(6), call.input(7), call.in[2]});
+  if (call.builder.shape(all) != Shape{call.shape(0)[0], call.shape(0)[1], call.shape(1)[1]})
+    fail("bias {} or weight_scale {} does not fit {} columns", to_string(call.shape(2)), to_string(call.shape(4)),
+         call.shape(1)[1]);
+  return joint_attention(call, all, {5, 8, call.in.size()});
 }
 
 // com.microsoft.MultiHeadAttention: inputs query, key, value, bias?, key_padding_mask?, attention_bias?, past_key?,
@@ -246,6 +274,9 @@ constexpr OnnxOp kOps[] = {
      "no fourth output, no nonpad_kv_seqlen, no softcap with a mask"},
     {"com.microsoft.Attention", runtime_attention,
      "do_rotary mask_filter_value num_heads past_present_share_buffer qkv_hidden_sizes scale unidirectional",
+     "masks of rank 1 to 3; no rotation, no shared buffer"},
+    {"com.microsoft.QAttention", quantized_attention,
+     "do_rotary mask_filter_value num_heads past_present_share_buffer scale unidirectional",
      "masks of rank 1 to 3; no rotation, no shared buffer"},
     {"com.microsoft.MultiHeadAttention", multi_head_attention, "mask_filter_value num_heads scale unidirectional",
      "masks of rank 1 to 3; query, key and value apart; no shared buffer, no output of scores"},

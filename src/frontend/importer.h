@@ -171,7 +171,7 @@ std::span<const OnnxOp> embed_imports();
 // The plainest handler: same operator, inputs and attributes.
 Outputs import_plain(OnnxCall& call);
 
-// The result of an operator of the default domain that a node of another one stands for or contains.
+// The result of an operator, named as in the tables, that a node of another one stands for or contains.
 ValueId import_as(const OnnxCall& call, std::string_view op, std::vector<ValueId> in, Attrs attrs = {}, i64 opset = 13);
 
 }  // namespace mcc::frontend

@@ -44,10 +44,10 @@ const OnnxOp* find_onnx_op(std::string_view domain, std::string_view name) {
 }
 
 ValueId import_as(const OnnxCall& call, std::string_view op, std::vector<ValueId> in, Attrs attrs, i64 opset) {
-  const OnnxOp* row = find_onnx_op("", op);
-  MCC_CHECK(row);
+  const auto row = table().find(std::string(op));
+  MCC_CHECK(row != table().end());
   OnnxCall inner{call.builder, std::string(op), call.name, opset, std::move(in), {true}, std::move(attrs)};
-  return row->import(inner).at(0);
+  return row->second->import(inner).at(0);
 }
 
 }  // namespace mcc::frontend
