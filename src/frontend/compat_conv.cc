@@ -114,6 +114,10 @@ Outputs pool(OnnxCall& call) {
   return call.builder.emit({call.op, call.name, {call.need(0, "input")}, {}, std::move(attrs)}, call.wanted);
 }
 
+Outputs pool_channels_last(OnnxCall& call) {
+  return {channels_last(call, import_as(call, "MaxPool", {channels_first(call, call.need(0, "x"))}, call.attrs))};
+}
+
 Outputs gemm(OnnxCall& call) {
   Attrs attrs = call.attrs;
   attrs.erase("broadcast");  // C broadcasts anyway
@@ -127,6 +131,8 @@ constexpr OnnxOp kOps[] = {
     {"ConvTranspose", conv_transpose, "auto_pad dilations group kernel_shape pads strides output_padding output_shape"},
     {"MaxPool", pool, "auto_pad ceil_mode dilations kernel_shape pads storage_order strides", kPoolLimits},
     {"AveragePool", pool, "auto_pad ceil_mode count_include_pad dilations kernel_shape pads strides", kPoolLimits},
+    {"com.microsoft.NhwcMaxPool", pool_channels_last, "auto_pad ceil_mode dilations kernel_shape pads strides",
+     kPoolLimits},
     {"LpPool", pool, "auto_pad ceil_mode dilations kernel_shape p pads strides", kPoolLimits},
     {"GlobalAveragePool", import_plain, ""},
     {"GlobalMaxPool", import_plain, ""},
