@@ -445,7 +445,7 @@ FAMILIES = {f.__name__: f for f in (
     pyramid, ssd, keras, qdq, gru, bilstm, scan, tcn, wavenet, gpt, t5, cross, video, pointnet, mixer, swin, half,
     graph_net) + RUNTIME}
 FAMILIES |= {f"windows_{i}": windows for i in range(4)}
-FAMILY_OPSET = {"graph_net": 16, "llama": 23, "four_bits": 21}
+FAMILY_OPSET = {"graph_net": 16, "llama": 23, "decoder": 21, "four_bits": 21}
 
 
 def build_family(name):

@@ -105,6 +105,29 @@ def llama(n):
     n.output(value, "value", rank=4)
 
 
+def decoder(n):
+    """A step of a generative model as ONNX Runtime's own exporter writes it: caches that the mask fills, two texts."""
+    x, mask = n.input("x", [2, 1, 32]), n.input("mask", [2, 9], TensorProto.INT64)
+    words = n.op("Max", n.op("ReduceSum", mask, n.ints(1), keepdims=0), n.ints(1))
+    last = n.op("Cast", n.op("Sub", words, n.ints(1)), to=TensorProto.INT32)
+    total = n.op("Cast", n.op("Gather", n.op("Shape", mask), n.const(np.int64(1))), to=TensorProto.INT32)
+    angle = np.arange(16)[:, None] * 0.3 ** np.arange(8)
+    tables = n.const(np.cos(angle).astype(F32)), n.const(np.sin(angle).astype(F32))
+    for layer, extra in enumerate(({}, {"local_window_size": 4, "rotary_interleaved": 1}, {"softcap": 0.8})):
+        past = [n.input(f"past_{kind}_{layer}", [2, 2, 8, 16]) for kind in ("key", "value")]
+        y = n.op("SimplifiedLayerNormalization", x, n.near(32), epsilon=1e-6)
+        if layer == 1:
+            q, k, v = n.op("MatMul", y, n.w(32, 128, fan=32)), "", ""
+        else:
+            q, k, v = [n.op("MatMul", y, n.w(32, size, fan=32)) for size in (64, 32, 32)]
+        y, key, value = n.ms("GroupQueryAttention", q, k, v, *past, last, total, *tables, outs=3, num_heads=4,
+                             kv_num_heads=2, do_rotary=1, **extra)
+        x = n.op("Add", x, n.op("MatMul", y, n.w(64, 32, fan=64)))
+        n.output(key, f"key_{layer}", rank=4)
+        n.output(value, f"value_{layer}", rank=4)
+    n.output(x, "states", rank=3)
+
+
 def four_bits(n):
     """Opset 21: weights of four bits in blocks or a scale a column, an activation rounded to four bits."""
     x = n.input("x", [3, 36])
@@ -117,4 +140,4 @@ def four_bits(n):
     n.output(n.op("Gemm", y, w, n.w(15, fan=100)), "y", rank=2)
 
 
-RUNTIME = (qoperator, ort_bert, llama, four_bits)
+RUNTIME = (qoperator, ort_bert, llama, decoder, four_bits)

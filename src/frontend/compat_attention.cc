@@ -25,20 +25,15 @@ ValueId merge_heads(const OnnxCall& call, ValueId v) {
 
 namespace {
 
-constexpr size_t kBatch = 0, kHeads = 1, kLength = 2, kSize = 3;
-
-// q, k and v, each [batch, heads, length, size].
-struct Heads {
-  ValueId q, k, v;
-};
-
-struct Scores {
-  double scale = 1, softcap = 0;
-  std::vector<ValueId> added;  // each broadcasts to [batch, heads, queries, keys]
-};
-
 // The least number that leaves room to add a score to it.
 double lowest(DType dtype) { return dtype == DType::f16 ? -65504 : -3e38; }
+
+// 0 where `keep`, else `otherwise`.
+ValueId as_addend(const OnnxCall& call, ValueId keep, DType dtype, double otherwise) {
+  return call.emit1("Where", {keep, call.scalar(dtype, 0), call.scalar(dtype, otherwise)});
+}
+
+}  // namespace
 
 ValueId attend(const OnnxCall& call, const Heads& h, const Scores& scores) {
   const DType dtype = call.builder.type(h.q).dtype;
@@ -62,10 +57,30 @@ double scale_of(const OnnxCall& call, const Heads& h) {
   return given != 0 ? given : 1 / std::sqrt(static_cast<double>(call.builder.shape(h.q)[kSize]));
 }
 
-// 0 where `keep`, else `otherwise`.
-ValueId as_addend(const OnnxCall& call, ValueId keep, DType dtype, double otherwise) {
-  return call.emit1("Where", {keep, call.scalar(dtype, 0), call.scalar(dtype, otherwise)});
+ValueId kept(const OnnxCall& call, ValueId keep, DType dtype) { return as_addend(call, keep, dtype, lowest(dtype)); }
+
+ValueId repeated_heads(const OnnxCall& call, ValueId v, i64 times) {
+  if (times == 1) return v;
+  const Shape s = call.builder.shape(v);
+  const ValueId one = call.reshape(v, {s[kBatch], s[kHeads], 1, s[kLength], s[kSize]});
+  const Shape wide = {s[kBatch], s[kHeads], times, s[kLength], s[kSize]};
+  return call.reshape(call.emit1("Expand", {one}, make_attrs({{"shape", wide}})),
+                      {s[kBatch], s[kHeads] * times, s[kLength], s[kSize]});
 }
+
+std::vector<ValueId> parts(const OnnxCall& call, ValueId v, const std::vector<i64>& sizes) {
+  const i64 axis = call.builder.rank(v) - 1;
+  i64 sum = 0;
+  for (const i64 size : sizes) {
+    if (size < 0 || size > call.builder.shape(v)[at(axis)]) fail("a part has size {}", size);
+    sum += size;
+  }
+  if (sum != call.builder.shape(v)[at(axis)])
+    fail("{} does not divide into [{}]", to_string(call.builder.shape(v)), fmt::join(sizes, ", "));
+  return call.emit("Split", {v}, make_attrs({{"axis", axis}, {"split", sizes}}), static_cast<int>(sizes.size()));
+}
+
+namespace {
 
 // Query i looks at the keys up to `past` + i.
 ValueId causal(const OnnxCall& call, const Heads& h, i64 past) {
@@ -73,7 +88,7 @@ ValueId causal(const OnnxCall& call, const Heads& h, i64 past) {
   const ValueId key = positions(call, keys, {1, keys}), query = positions(call, queries, {queries, 1});
   const ValueId last = call.emit1("Add", {query, call.scalar(DType::i64, static_cast<double>(past))});
   const DType dtype = call.builder.type(h.q).dtype;
-  return as_addend(call, call.emit1("LessOrEqual", {key, last}), dtype, lowest(dtype));
+  return kept(call, call.emit1("LessOrEqual", {key, last}), dtype);
 }
 
 // ONNX Runtime's masks: the number of real keys of each batch, their ends and then their starts, or which are real,
@@ -120,19 +135,6 @@ Scores runtime_scores(const OnnxCall& call, const Heads& h, ValueId mask, ValueI
   if (bias != kNone) scores.added.push_back(bias);
   if (call.attrs.get_int("unidirectional", 0) != 0) scores.added.push_back(causal(call, h, past));
   return scores;
-}
-
-// The parts of v along its last axis.
-std::vector<ValueId> parts(const OnnxCall& call, ValueId v, const std::vector<i64>& sizes) {
-  const i64 axis = call.builder.rank(v) - 1;
-  i64 sum = 0;
-  for (const i64 size : sizes) {
-    if (size < 0 || size > call.builder.shape(v)[at(axis)]) fail("a part has size {}", size);
-    sum += size;
-  }
-  if (sum != call.builder.shape(v)[at(axis)])
-    fail("{} does not divide into [{}]", to_string(call.builder.shape(v)), fmt::join(sizes, ", "));
-  return call.emit("Split", {v}, make_attrs({{"axis", axis}, {"split", sizes}}), static_cast<int>(sizes.size()));
 }
 
 void refuse_nonzero(const OnnxCall& call, const char* key) {
@@ -228,19 +230,9 @@ Outputs multi_head_attention(OnnxCall& call) {
   return {y, h.k, h.v};
 }
 
-// Each head of v for `times` heads of the queries.
-ValueId repeated_heads(const OnnxCall& call, ValueId v, i64 times) {
-  if (times == 1) return v;
-  const Shape s = call.builder.shape(v);
-  const ValueId one = call.reshape(v, {s[kBatch], s[kHeads], 1, s[kLength], s[kSize]});
-  const Shape wide = {s[kBatch], s[kHeads], times, s[kLength], s[kSize]};
-  return call.reshape(call.emit1("Expand", {one}, make_attrs({{"shape", wide}})),
-                      {s[kBatch], s[kHeads] * times, s[kLength], s[kSize]});
-}
-
 // A bool says where a query may look; numbers are added.
 ValueId mask_addend(const OnnxCall& call, ValueId mask, DType dtype) {
-  return call.builder.type(mask).dtype == DType::boolean ? as_addend(call, mask, dtype, lowest(dtype)) : mask;
+  return call.builder.type(mask).dtype == DType::boolean ? kept(call, mask, dtype) : mask;
 }
 
 // ONNX's: inputs Q, K, V, attn_mask?, past_key?, past_value?, of rank 4 or 3; fewer heads of keys than of queries.

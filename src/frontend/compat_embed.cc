@@ -1,14 +1,9 @@
-// What transformers do to tokens before attention: EmbedLayerNormalization (com.microsoft) looks words, positions and
-// segments up in tables and normalises their sum; RotaryEmbedding, ONNX's and ONNX Runtime's, turns pairs of a head's
-// numbers by angles that its position says.
+// EmbedLayerNormalization (com.microsoft): words, positions and segments are looked up in tables, and their sum is
+// normalised.
 #include "frontend/compat_attention.h"
 
 namespace mcc::frontend {
 namespace {
-
-ValueId rows_of(const OnnxCall& call, ValueId table, ValueId indices) {
-  return call.emit1("Gather", {table, indices}, make_attrs({{"axis", i64{0}}}));
-}
 
 // How many words of each text are real.
 ValueId mask_index(const OnnxCall& call, ValueId mask) {
@@ -39,97 +34,7 @@ Outputs embed_layer_norm(OnnxCall& call) {
   return {y, mask_index(call, call.in[7]), sum};
 }
 
-// The numbers that one pair is made of: neighbours when interleaved, else the same places of two halves.
-struct Pairs {
-  ValueId a, b;
-};
-
-Pairs apart(const OnnxCall& call, ValueId x, bool interleaved) {
-  Shape shape = call.builder.shape(x);
-  const i64 half = shape[3] / 2;
-  if (!interleaved) return {slice(call, x, 3, 0, half), slice(call, x, 3, half, shape[3])};
-  const ValueId pairs = call.reshape(x, {shape[0], shape[1], shape[2], half, 2});
-  shape[3] = half;
-  return {call.reshape(slice(call, pairs, 4, 0, 1), shape), call.reshape(slice(call, pairs, 4, 1, 2), shape)};
-}
-
-ValueId together(const OnnxCall& call, const Pairs& p, bool interleaved) {
-  if (!interleaved) return call.emit1("Concat", {p.a, p.b}, make_attrs({{"axis", i64{3}}}));
-  Shape shape = call.builder.shape(p.a);
-  Shape one = shape;
-  one.push_back(1), shape[3] *= 2;
-  const Attrs last = make_attrs({{"axis", i64{4}}});
-  return call.reshape(call.emit1("Concat", {call.reshape(p.a, one), call.reshape(p.b, one)}, last), shape);
-}
-
-// x [batch, heads, steps, size]: of each head the first `rotary` numbers, in pairs (a, b), become
-// (a cos - b sin, a sin + b cos). cos and sin are [1 or batch, steps, rotary / 2].
-ValueId rotated(const OnnxCall& call, ValueId x, i64 rotary, Pairs angles, bool interleaved) {
-  const Shape shape = call.builder.shape(x);
-  if (rotary < 2 || rotary > shape[3] || rotary % 2 != 0) fail("{} of {} numbers cannot turn", rotary, shape[3]);
-  for (ValueId* v : {&angles.a, &angles.b}) {
-    const Shape s = call.builder.shape(*v);
-    if (s.size() != 3 || (s[0] != 1 && s[0] != shape[0]) || s[1] != shape[2] || s[2] != rotary / 2)
-      fail("angles {} do not fit {}", to_string(s), to_string(shape));
-    *v = call.reshape(*v, {s[0], 1, s[1], s[2]});
-  }
-  const auto times = [&](ValueId v, ValueId by) { return call.emit1("Mul", {v, by}); };
-  const Pairs p = apart(call, slice(call, x, 3, 0, rotary), interleaved);
-  const Pairs turned = {call.emit1("Sub", {times(p.a, angles.a), times(p.b, angles.b)}),
-                        call.emit1("Add", {times(p.a, angles.b), times(p.b, angles.a)})};
-  const ValueId y = together(call, turned, interleaved);
-  if (rotary == shape[3]) return y;
-  return call.emit1("Concat", {y, slice(call, x, 3, rotary, shape[3])}, make_attrs({{"axis", i64{3}}}));
-}
-
-// With heads apart or merged, as it comes; `heads` where they are merged.
-Outputs rotate(const OnnxCall& call, i64 heads, i64 rotary, Pairs angles) {
-  const bool merged = call.rank(0) == 3;
-  if (!merged) require_rank(call, 0, 4);
-  const ValueId x = merged ? split_heads(call, call.in[0], heads) : call.in[0];
-  const bool interleaved = call.attrs.get_int("interleaved", 0) != 0;
-  const ValueId y = rotated(call, x, rotary == 0 ? call.builder.shape(x)[3] : rotary, angles, interleaved);
-  return {merged ? merge_heads(call, y) : y};
-}
-
-// Inputs X, cos_cache, sin_cache, position_ids?: without positions the caches are of each step.
-Outputs rotary_embedding(OnnxCall& call) {
-  take_inputs(call, 4);
-  Pairs angles = {call.need(1, "cos_cache"), call.need(2, "sin_cache")};
-  if (call.has(3)) {
-    require_rank(call, 3, 2);
-    angles = {rows_of(call, angles.a, call.in[3]), rows_of(call, angles.b, call.in[3])};
-  }
-  return rotate(call, call.attrs.get_int("num_heads", 0), call.attrs.get_int("rotary_embedding_dim", 0), angles);
-}
-
-// Inputs input, position_ids, cos_cache, sin_cache; one position is that of the first step.
-Outputs runtime_rotary_embedding(OnnxCall& call) {
-  take_inputs(call, 4);
-  if (call.attrs.get_float("scale", 1) != 1) fail("a scale is not supported");
-  if (call.attrs.get_int("is_packed_batching", 0) != 0) fail("packed batching is not supported");
-  const bool merged = call.rank(0) == 3;
-  if (!merged) require_rank(call, 0, 4);
-  require_rank(call, 2, 2);
-  const i64 steps = call.shape(0)[merged ? 1 : 2], size = 2 * call.shape(2)[1];
-  ValueId places = call.need(1, "position_ids");
-  if (call.rank(1) == 1) {
-    if (call.shape(1)[0] != 1) fail("position_ids {} is not one number", to_string(call.shape(1)));
-    places = call.emit1("Add", {call.cast(places, DType::i64), positions(call, steps, {1, steps})});
-  } else {
-    require_rank(call, 1, 2);
-  }
-  const i64 rotary = call.attrs.get_int("rotary_embedding_dim", 0), given = call.attrs.get_int("num_heads", 0);
-  if (rotary != 0 && given == 0) fail("rotary_embedding_dim needs num_heads");
-  const i64 heads = given != 0 || !merged || size == 0 ? given : call.shape(0)[2] / size;
-  return rotate(call, heads, rotary,
-                {rows_of(call, call.in[2], places), rows_of(call, call.need(3, "sin_cache"), places)});
-}
-
 constexpr OnnxOp kOps[] = {
-    {"RotaryEmbedding", rotary_embedding, "interleaved num_heads rotary_embedding_dim"},
-    {"com.microsoft.RotaryEmbedding", runtime_rotary_embedding,
-     "interleaved is_packed_batching num_heads rotary_embedding_dim scale", "no packed batching, scale 1"},
     {"com.microsoft.EmbedLayerNormalization", embed_layer_norm, "epsilon mask_index_type"},
 };
 

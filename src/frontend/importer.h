@@ -167,6 +167,8 @@ std::span<const OnnxOp> fused_imports();
 std::span<const OnnxOp> qlinear_imports();
 std::span<const OnnxOp> attention_imports();
 std::span<const OnnxOp> embed_imports();
+std::span<const OnnxOp> rotary_imports();
+std::span<const OnnxOp> group_query_imports();
 
 // The plainest handler: same operator, inputs and attributes.
 Outputs import_plain(OnnxCall& call);

@@ -213,6 +213,37 @@ TEST(Norms, BatchNormalizationWithFiveOutputsIsTraining) {
   EXPECT_EQ(to_doubles(run(model, {floats({1, 1, 2}, {1, 3})})), (Doubles{-1, 1}));
 }
 
+// Two heads of queries share one of keys, all equal, so that each query takes the mean of the values it may see: of
+// three in the past the first two are real, and the new one takes the place of the third.
+OnnxModel group_query_model(i64 heads_of_keys = 1) {
+  OnnxModel model = runtime_model(13, {"1", "1", "4"});
+  model.floats("k", {1, 1, 2}, {0, 0}).floats("v", {1, 1, 2}, {6, 6}).output("keys").output("values");
+  model.floats("past", {1, 1, 3, 2}, {1, 1, 2, 2, 9, 9}).input("last", {"1"}, onnx::TensorProto::INT32);
+  model.ints("total", {4});
+  onnx::NodeProto& node = runtime_node(model, "GroupQueryAttention", {"x", "k", "v", "past", "past", "last", "total"},
+                                       {"y", "keys", "values"});
+  set_int(node, "num_heads", 2);
+  set_int(node, "kv_num_heads", heads_of_keys);
+  return model;
+}
+
+TEST(Attention, CachesAreFilledWhereTheDataSays) {
+  const Graph graph = group_query_model().import();
+  const std::vector<Tensor> out =
+      evaluate(graph, std::vector{floats({1, 1, 4}, {0, 0, 0, 0}), Tensor::of<std::int32_t>(DType::i32, {1}, {2})});
+  EXPECT_EQ(to_doubles(out[2]), (Doubles{1, 1, 2, 2, 6, 6, 0, 0}));
+  for (i64 i = 0; i < 4; i++) EXPECT_NEAR(out[0].get(i), 3, 1e-6);
+}
+
+TEST(Attention, GroupsOfQueriesThatAreNotSupported) {
+  OnnxModel smooth = group_query_model(), open = group_query_model();
+  set_int(*smooth.graph().mutable_node(0), "smooth_softmax", 1);
+  expect_refused(smooth, "smooth_softmax is not supported");
+  expect_refused(group_query_model(3), "2 heads of queries do not share 3 of keys");
+  open.graph().mutable_node(0)->set_input(6, "last");
+  expect_refused(open, "total_sequence_length");
+}
+
 // Of three heads of one number each, the keys are equal, so that each query takes the mean of what it may see.
 TEST(Attention, MasksAndThePast) {
   OnnxModel model = model_of(23, {"1", "2", "1", "1"});
