@@ -39,8 +39,8 @@ Step step_of(const OnnxCall& call) {
 // Query, key and value come apart, or the query holds all three.
 Heads read_heads(const OnnxCall& call, i64 queries, i64 keys) {
   require_rank(call, 0, 3);
-  if (queries < 1 || keys < 1 || queries % keys != 0)
-    fail("{} heads of queries do not share {} of keys", queries, keys);
+  small_ints({queries, keys}, "num_heads, kv_num_heads", 1, 2);
+  if (queries % keys != 0) fail("{} heads of queries do not share {} of keys", queries, keys);
   if (call.has(1) != call.has(2)) fail("key and value are given together or not at all");
   std::vector<ValueId> apart = {call.in[0], call.input(1), call.input(2)};
   if (!call.has(1)) {
