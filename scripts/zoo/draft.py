@@ -26,6 +26,11 @@ class Draft:
         self.domains.add("com.microsoft")
         return self.op(kind, *inputs, outs=outs, domain="com.microsoft", **attrs)
 
+    def ml(self, kind, *inputs, outs=1, **attrs):
+        """An operator of classical models."""
+        self.domains.add("ai.onnx.ml")
+        return self.op(kind, *inputs, outs=outs, domain="ai.onnx.ml", **attrs)
+
     def const(self, value):
         name = f"{self.prefix}c{len(self.inits)}"
         self.inits.append(numpy_helper.from_array(np.asarray(value), name))
@@ -66,10 +71,11 @@ class Draft:
         ports = [onnx.ValueInfoProto(name=name) if shape is None else
                  helper.make_tensor_value_info(name, dtype, shape) for name, shape, dtype in self.outputs]
         graph = helper.make_graph(self.nodes, self.name, self.inputs, ports, self.inits)
-        opsets = [helper.make_opsetid("", self.opset)] + [helper.make_opsetid(d, 1) for d in sorted(self.domains)]
+        opsets = [helper.make_opsetid("", self.opset)] + [
+            helper.make_opsetid(d, 3 if d == "ai.onnx.ml" else 1) for d in sorted(self.domains)]
         model = helper.make_model(graph, producer_name="make_zoo", opset_imports=opsets)
         model.ir_version = 7 if self.opset < 21 else 10 if self.opset < 23 else 11
-        if self.opset > onnx.defs.onnx_opset_version():
+        if self.opset > onnx.defs.onnx_opset_version() or "ai.onnx.ml" in self.domains:  # shapes are not inferred
             return model
         inferred = shape_inference.infer_shapes(model, strict_mode=True, data_prop=True)
         for port, found in zip(model.graph.output, inferred.graph.output):

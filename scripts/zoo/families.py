@@ -6,6 +6,7 @@ some exporter writes it (NHWC with transposes, shape arithmetic at run time, mas
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from .classical import CLASSICAL
 from .draft import F16, F32, I64, Draft
 from .runtime import RUNTIME
 from .windows import windows
@@ -443,7 +444,7 @@ def graph_net(n):
 FAMILIES = {f.__name__: f for f in (
     densenet, shufflenet, unet, convnext, efficientnet_se, inception, resnext, style, superres, autoencoder, generator,
     pyramid, ssd, keras, qdq, gru, bilstm, scan, tcn, wavenet, gpt, t5, cross, video, pointnet, mixer, swin, half,
-    graph_net) + RUNTIME}
+    graph_net) + RUNTIME + CLASSICAL}
 FAMILIES |= {f"windows_{i}": windows for i in range(4)}
 FAMILY_OPSET = {"graph_net": 16, "llama": 23, "decoder": 21, "four_bits": 21}
 

@@ -1,5 +1,5 @@
-"""If, Loop and Scan with random bodies, for random graphs: bodies read values from outside, branches are chosen when the
-model runs or before, loops carry a value and stack another, scans go along any axis in either direction.
+"""If, Loop and Scan with random bodies, for random graphs: bodies read values from outside, branches are chosen when
+the model runs or before, loops carry a value and stack another, scans go along any axis in either direction.
 """
 import numpy as np
 from onnx import TensorProto, helper

@@ -27,8 +27,6 @@ ValueId kept(const OnnxCall& call, ValueId keep, DType dtype);       // what is 
 ValueId repeated_heads(const OnnxCall& call, ValueId v, i64 times);  // each head `times` times
 std::vector<ValueId> parts(const OnnxCall& call, ValueId v, const std::vector<i64>& sizes);  // along the last axis
 
-ValueId rows_of(const OnnxCall& call, ValueId table, ValueId indices);
-
 // The angles that turn pairs of numbers: cosines and sines, each [1 or batch, steps, pairs].
 struct Angles {
   ValueId cos, sin;

@@ -29,10 +29,6 @@ ValueId together(const OnnxCall& call, const Pairs& p, bool interleaved) {
 
 }  // namespace
 
-ValueId rows_of(const OnnxCall& call, ValueId table, ValueId indices) {
-  return call.emit1("Gather", {table, indices}, make_attrs({{"axis", i64{0}}}));
-}
-
 Angles angles_at(const OnnxCall& call, const Angles& table, ValueId places) {
   return {rows_of(call, table.cos, places), rows_of(call, table.sin, places)};
 }

@@ -213,6 +213,10 @@ ValueId positions(const OnnxCall& call, i64 count, Shape shape) {
   return call.constant(Tensor::of<i64>(DType::i64, std::move(shape), range(count)));
 }
 
+ValueId rows_of(const OnnxCall& call, ValueId table, ValueId indices) {
+  return call.emit1("Gather", {table, indices}, make_attrs({{"axis", i64{0}}}));
+}
+
 std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count) {
   if (values.size() != count) fail("'{}' has {} entries instead of {}", what, values.size(), count);
   for (const i64 value : values)

@@ -124,6 +124,7 @@ struct OnnxCall {
 void take_inputs(const OnnxCall& call, size_t most);              // Error when there are more
 void require_rank(const OnnxCall& call, size_t i, i64 rank);      // Error when input i is missing or of another rank
 ValueId positions(const OnnxCall& call, i64 count, Shape shape);  // 0, 1, ..., count-1 of i64 in this shape
+ValueId rows_of(const OnnxCall& call, ValueId table, ValueId indices);  // along axis 0
 
 // The list with each entry checked to be `least` .. 2^30, so that window arithmetic stays far from overflow.
 std::vector<i64> small_ints(std::vector<i64> values, std::string_view what, i64 least, size_t count);
@@ -169,6 +170,8 @@ std::span<const OnnxOp> attention_imports();
 std::span<const OnnxOp> embed_imports();
 std::span<const OnnxOp> rotary_imports();
 std::span<const OnnxOp> group_query_imports();
+std::span<const OnnxOp> tree_imports();
+std::span<const OnnxOp> ml_imports();
 
 // The plainest handler: same operator, inputs and attributes.
 Outputs import_plain(OnnxCall& call);

@@ -9,10 +9,10 @@ namespace {
 
 using Family = std::span<const OnnxOp> (*)();
 constexpr Family kFamilies[] = {
-    elementwise_imports, shape_imports,     move_imports,       gather_imports,   reduce_imports,  conv_imports,
-    normalize_imports,   recurrent_imports, resize_imports,     quantize_imports, sample_imports,  select_imports,
-    sequence_imports,    signal_imports,    random_imports,     fused_imports,    qlinear_imports, attention_imports,
-    embed_imports,       rotary_imports,    group_query_imports};
+    elementwise_imports, shape_imports,     move_imports,        gather_imports,   reduce_imports,  conv_imports,
+    normalize_imports,   recurrent_imports, resize_imports,      quantize_imports, sample_imports,  select_imports,
+    sequence_imports,    signal_imports,    random_imports,      fused_imports,    qlinear_imports, attention_imports,
+    embed_imports,       rotary_imports,    group_query_imports, tree_imports,     ml_imports};
 
 std::unordered_map<std::string_view, const OnnxOp*> collect() {
   std::unordered_map<std::string_view, const OnnxOp*> all;

@@ -23,8 +23,7 @@ Opsets 7 to {newest} are accepted, older ones where the operator's meaning has n
 f16, bf16, i8 to i64, u8 to u64 and bool; strings, complex numbers and 8-bit floats are refused, and so
 are maps, sparse tensors, and sequences and optionals as a model's inputs or outputs. 4-bit integers are taken where
 opset 21 has them; as a model's inputs and outputs they are i8 and u8, one number a byte. *Known* means known at compile
-time: a constant, computed from constants and shapes, or bound by `--bind`. An attribute that is not listed is refused,
-and so are the operators of `ai.onnx.ml` (trees, linear models, text).
+time: a constant, computed from constants and shapes, or bound by `--bind`. An attribute that is not listed is refused.
 `mcc-tune MODEL --check` tells everything that stands in a model's way.
 
 *versions*: the opsets that changed the operator, as far as libonnx {library} knows; a dash for operators that are

@@ -29,12 +29,6 @@ onnx::NodeProto& runtime_node(OnnxModel& model, const std::string& op, const std
   return node;
 }
 
-void set_floats(onnx::NodeProto& node, const std::string& name, const std::vector<float>& values) {
-  onnx::AttributeProto& added = attribute(node, name);
-  added.set_type(onnx::AttributeProto::FLOATS);
-  for (const float value : values) added.add_floats(value);
-}
-
 Tensor run(const OnnxModel& model, const std::vector<Tensor>& inputs) {
   const Graph graph = model.import();
   verify(graph);

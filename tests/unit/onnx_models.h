@@ -111,6 +111,11 @@ inline void set_ints(onnx::NodeProto& node, const std::string& name, const std::
   added.set_type(onnx::AttributeProto::INTS);
   for (const i64 value : values) added.add_ints(value);
 }
+inline void set_floats(onnx::NodeProto& node, const std::string& name, const std::vector<float>& values) {
+  onnx::AttributeProto& added = attribute(node, name);
+  added.set_type(onnx::AttributeProto::FLOATS);
+  for (const float value : values) added.add_floats(value);
+}
 inline void set_string(onnx::NodeProto& node, const std::string& name, const std::string& value) {
   onnx::AttributeProto& added = attribute(node, name);
   added.set_type(onnx::AttributeProto::STRING);
