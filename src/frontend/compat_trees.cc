@@ -41,6 +41,8 @@ double number_before(double t, DType dtype) {
   return dtype == DType::f64 ? std::nextafter(t, kLeast) : std::nextafterf(static_cast<float>(t), -INFINITY);
 }
 
+constexpr std::string_view kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"};
+
 // x < t is x <= the number before t; > and >= are the opposites, with the children exchanged. NaN compares false.
 void set_node(Forest& f, size_t i, const std::string& mode, DType dtype, i64 yes, i64 no, bool nan_is_yes) {
   if (mode == "BRANCH_LT" || mode == "BRANCH_GTE") f.threshold[i] = number_before(f.threshold[i], dtype);
@@ -110,8 +112,6 @@ Forest read_forest(const OnnxCall& call, ValueId x) {
       if (found == f.place.end()) fail("tree {} has no node {}", trees[i], id);
       return found->second;
     };
-    constexpr std::string_view kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
-                                           "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
     if (std::find(std::begin(kModes), std::end(kModes), modes[i]) == std::end(kModes))
       fail("the mode {} of a node is not known", modes[i]);
     if (f.feature[i] < 0 || f.feature[i] >= features)
@@ -162,22 +162,21 @@ struct Weights {
   bool all_positive = true, complete = true;  // complete: each leaf gives to all
 };
 
+// `kind`, class or target, is what the attributes' names begin with.
 Weights read_weights(const OnnxCall& call, const Forest& f, i64 count, const std::string& kind) {
-  const std::string prefix = kind == "class" ? "class" : "target";
-  const Numbers ids = call.attrs.get_ints(prefix + "_ids");
+  const Numbers ids = call.attrs.get_ints(kind + "_ids");
   const i64 entries = std::ssize(ids);
-  const Numbers trees = list_of(call, prefix + "_treeids", entries),
-                nodes = list_of(call, prefix + "_nodeids", entries);
-  const Reals weights = call.attrs.get_floats(prefix + "_weights", {});
-  if (std::ssize(weights) != entries) fail("{}_weights has {} entries instead of {}", prefix, weights.size(), entries);
+  const Numbers trees = list_of(call, kind + "_treeids", entries), nodes = list_of(call, kind + "_nodeids", entries);
+  const Reals weights = call.attrs.get_floats(kind + "_weights", {});
+  if (std::ssize(weights) != entries) fail("{}_weights has {} entries instead of {}", kind, weights.size(), entries);
   call.builder.reserve_constant({DType::f32, {f.size(), count}}, "the leaves' weights");
   Weights w{Tensor(TensorType{DType::f32, {f.size(), count}}), {}, true, true};
   std::set<std::pair<i64, i64>> given;
   for (i64 i = 0; i < entries; i++) {
     const auto node = f.place.find({trees[at(i)], nodes[at(i)]});
     if (node == f.place.end())
-      fail("{} weights are for node {} of tree {}, which is not there", prefix, nodes[at(i)], trees[at(i)]);
-    if (ids[at(i)] < 0 || ids[at(i)] >= count) fail("{} {} is not one of {}", prefix, ids[at(i)], count);
+      fail("{} weights are for node {} of tree {}, which is not there", kind, nodes[at(i)], trees[at(i)]);
+    if (ids[at(i)] < 0 || ids[at(i)] >= count) fail("{} {} is not one of {}", kind, ids[at(i)], count);
     const i64 cell = node->second * count + ids[at(i)];
     w.table.set(cell, w.table.get(cell) + weights[at(i)]);
     w.ids.insert(ids[at(i)]);
