@@ -30,9 +30,10 @@ const std::string kCreate =
     "CREATE TABLE IF NOT EXISTS notes (kind TEXT NOT NULL, key TEXT NOT NULL, json TEXT NOT NULL, PRIMARY KEY (kind, "
     "key));";
 
+// Rows are kilobytes: a log for which there is not memory enough has a length in it that is not true.
 bool is_damage(int code) {
   return code == SQLITE_CORRUPT || code == SQLITE_NOTADB || code == SQLITE_ERROR || code == SQLITE_SCHEMA ||
-         code == SQLITE_TOOBIG;
+         code == SQLITE_TOOBIG || code == SQLITE_NOMEM;
 }
 
 [[noreturn]] void failed(sqlite3* db, const std::string& file, const char* what) {
