@@ -18,11 +18,20 @@ ValueId feature_rows(const OnnxCall& call, ValueId x) {
   return x;
 }
 
-ValueId post_transform(const OnnxCall& call, ValueId scores) {
+ValueId floats(const OnnxCall& call, const std::vector<double>& list, Shape shape) {
+  return call.constant(Tensor::of<float>(DType::f32, std::move(shape), {list.begin(), list.end()}));
+}
+
+std::string post_transform_of(const OnnxCall& call) {
   const std::string kind = call.attrs.get_string("post_transform", "NONE");
+  if (kind != "NONE" && kind != "LOGISTIC" && kind != "SOFTMAX") fail("post_transform {} is not supported", kind);
+  return kind;
+}
+
+ValueId post_transform(const OnnxCall& call, ValueId scores) {
+  const std::string kind = post_transform_of(call);
   if (kind == "NONE") return scores;
   if (kind == "LOGISTIC") return call.emit1("Sigmoid", {scores});
-  if (kind != "SOFTMAX") fail("post_transform {} is not supported", kind);
   return call.emit1("Softmax", {scores}, make_attrs({{"axis", i64{1}}}));
 }
 
@@ -45,10 +54,6 @@ ValueId ClassLabels::of_largest(const OnnxCall& call, ValueId scores) const {
 }
 
 namespace {
-
-ValueId floats(const OnnxCall& call, const std::vector<double>& list, Shape shape) {
-  return call.constant(Tensor::of<float>(DType::f32, std::move(shape), {list.begin(), list.end()}));
-}
 
 // A list that has an entry for each of `count`, or one for all.
 ValueId for_each(const OnnxCall& call, const char* key, i64 count) {
@@ -76,8 +81,7 @@ ValueId linear(const OnnxCall& call, ValueId x, i64 count) {
 
 Outputs linear_regressor(OnnxCall& call) {
   const i64 targets = small_ints({call.attrs.get_int("targets", 1)}, "targets", 1, 1)[0];
-  if (targets == 1 && call.attrs.get_string("post_transform", "NONE") != "NONE")
-    fail("a post_transform of one target is not supported");
+  if (targets == 1 && post_transform_of(call) != "NONE") fail("a post_transform of one target is not supported");
   return {post_transform(call, linear(call, rows_f32(call), targets))};
 }
 
@@ -148,11 +152,14 @@ Outputs array_feature_extractor(OnnxCall& call) {
   return {rank == 1 ? call.reshape(y, {1, count}) : y};
 }
 
-// x [...] and the known categories -> whether each is the one, [..., categories].
+// x [...] and the known categories -> whether each is the one, [..., categories]. NaN is one like others.
 ValueId matches(const OnnxCall& call, ValueId x, ValueId categories) {
   Shape one = call.builder.shape(x);
   one.push_back(1);
-  return call.emit1("Equal", {call.reshape(x, one), categories});
+  x = call.reshape(x, one);
+  const ValueId equal = call.emit1("Equal", {x, categories});
+  if (!is_float(call.builder.type(x).dtype)) return equal;
+  return call.emit1("Or", {equal, call.emit1("And", {call.emit1("IsNaN", {x}), call.emit1("IsNaN", {categories})})});
 }
 
 Outputs one_hot_encoder(OnnxCall& call) {
@@ -177,14 +184,7 @@ Outputs label_encoder(OnnxCall& call) {
   const ValueId x = call.need(0, "X"), keys = label_list(call, "keys"), values = label_list(call, "values");
   if (call.builder.shape(keys) != call.builder.shape(values)) fail("keys and values are not of one number");
   if (call.builder.type(keys).dtype != call.builder.type(x).dtype) fail("the keys are not of the input's type");
-  ValueId match = matches(call, x, keys);
-  if (is_float(call.builder.type(keys).dtype)) {  // NaN is a key like others
-    Shape one = call.builder.shape(x);
-    one.push_back(1);
-    const ValueId both = call.emit1("And", {call.reshape(call.emit1("IsNaN", {x}), one), call.emit1("IsNaN", {keys})});
-    match = call.emit1("Or", {match, both});
-  }
-  const ValueId hits = call.cast(match, DType::i32);
+  const ValueId hits = call.cast(matches(call, x, keys), DType::i32);
   const Attrs last = make_attrs({{"axis", call.rank(0)}, {"keepdims", i64{0}}});
   const ValueId index = call.emit1("ArgMax", {hits}, last);
   const ValueId found =

@@ -11,7 +11,10 @@ constexpr std::string_view kClassLimits =
 // Features [rows, features], of one row where x is a list: f32, or f64 as they are.
 ValueId feature_rows(const OnnxCall& call, ValueId x);
 
-// Attribute 'post_transform' on scores [rows, classes].
+ValueId floats(const OnnxCall& call, const std::vector<double>& list, Shape shape);  // an f32 constant
+
+// Attribute 'post_transform': NONE, LOGISTIC or SOFTMAX, else Error; and what it makes of scores [rows, classes].
+std::string post_transform_of(const OnnxCall& call);
 ValueId post_transform(const OnnxCall& call, ValueId scores);
 
 // The labels of a classifier, attribute `numbers` or classlabels_strings.

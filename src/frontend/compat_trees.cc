@@ -188,10 +188,6 @@ Weights read_weights(const OnnxCall& call, const Forest& f, i64 count, const std
   return w;
 }
 
-ValueId floats(const OnnxCall& call, const Reals& list) {
-  return call.constant(Tensor::of<float>(DType::f32, {std::ssize(list)}, {list.begin(), list.end()}));
-}
-
 ValueId over_trees(const OnnxCall& call, ValueId per_tree, const char* reduction) {
   return call.emit1(reduction, {per_tree}, make_attrs({{"axes", std::vector<i64>{1}}, {"keepdims", i64{0}}}));
 }
@@ -211,8 +207,9 @@ Outputs regressor(OnnxCall& call) {
   ValueId y = over_trees(call, rows_of(call, weights, leaves(call, x, f)), reduction->second);
   const Reals base = call.attrs.get_floats("base_values", {});
   if (!base.empty() && std::ssize(base) != targets) fail("{} base_values for {} targets", base.size(), targets);
-  if (!base.empty()) y = call.emit1("Add", {y, floats(call, base)});
-  return {targets == 1 && call.attrs.get_string("post_transform", "NONE") != "PROBIT" ? y : post_transform(call, y)};
+  if (!base.empty()) y = call.emit1("Add", {y, floats(call, base, {std::ssize(base)})});
+  const bool is_none = post_transform_of(call) == "NONE" || targets == 1;  // one number stays as it is
+  return {is_none ? y : post_transform(call, y)};
 }
 
 // One score for two classes: it decides at 1/2 where it is a share, else at 0.
@@ -220,11 +217,11 @@ Outputs two_from_one(const OnnxCall& call, const ClassLabels& labels, ValueId to
   const Reals base = call.attrs.get_floats("base_values", {});
   if (std::ssize(base) > (id == 0 ? 1 : 0)) fail("{} base_values for one score, of class {}", base.size(), id);
   ValueId s = slice(call, totals, 1, id, id + 1);
-  if (!base.empty()) s = call.emit1("Add", {s, floats(call, base)});
+  if (!base.empty()) s = call.emit1("Add", {s, floats(call, base, {std::ssize(base)})});
   const ValueId wins = call.emit1("Greater", {s, call.scalar(DType::f32, is_share ? 0.5 : 0)});
   const ValueId label = labels.at_index(call, call.reshape(call.cast(wins, DType::i64), {call.builder.shape(s)[0]}));
   if (id == 1) return {label, post_transform(call, totals)};
-  const bool logistic = call.attrs.get_string("post_transform", "NONE") == "LOGISTIC";
+  const bool logistic = post_transform_of(call) == "LOGISTIC";
   ValueId other = is_share && !logistic ? call.emit1("Sub", {call.scalar(DType::f32, 1), s}) : call.emit1("Neg", {s});
   if (logistic) {
     other = call.emit1("Sigmoid", {other});
@@ -246,7 +243,7 @@ Outputs classifier(OnnxCall& call) {
   const Reals base = call.attrs.get_floats("base_values", {});
   if (!base.empty() && (labels.count() == 2 || std::ssize(base) != labels.count()))
     fail("{} base_values for {} classes", base.size(), labels.count());
-  if (!base.empty()) scores = call.emit1("Add", {scores, floats(call, base)});
+  if (!base.empty()) scores = call.emit1("Add", {scores, floats(call, base, {std::ssize(base)})});
   ValueId candidates = scores;
   if (base.empty() && std::ssize(w.ids) < labels.count()) {  // a class that no leaf knows is never the label
     Tensor barred(TensorType{DType::f32, {labels.count()}});

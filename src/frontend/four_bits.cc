@@ -24,16 +24,13 @@ ValueId remember(const OnnxCall& call, ValueId v) {
 
 }  // namespace
 
-bool has_four_bit_input(const OnnxCall& call) {
-  return std::any_of(call.in.begin(), call.in.end(), [&](ValueId v) { return call.builder.four_bits.contains(v); });
-}
-
-Outputs import_four_bits(OnnxCall& call, const OnnxOp& op) {
+bool keeps_four_bits(const OnnxCall& call) {
+  const auto& small = call.builder.four_bits;
+  if (small.empty() || std::none_of(call.in.begin(), call.in.end(), [&](ValueId v) { return small.contains(v); }))
+    return false;
   const bool keeps = is_one_of(kKeep, call.op);
   if (!keeps && !is_one_of(kRead, call.op)) fail("4-bit integers are not supported here");
-  const Outputs out = op.import(call);
-  if (keeps) remember(call, out[0]);
-  return out;
+  return keeps;
 }
 
 // With s the sign's weight, (x mod 2s) xor s is x + s without overflow.

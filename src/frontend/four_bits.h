@@ -4,9 +4,8 @@
 
 namespace mcc::frontend {
 
-bool has_four_bit_input(const OnnxCall& call);
-// Imports a node with such inputs: its results may be such values too. Error when the operator cannot take them.
-Outputs import_four_bits(OnnxCall& call, const OnnxOp& op);
+// Whether the node's result is such a value because its input is. Error when it has such inputs and cannot take them.
+bool keeps_four_bits(const OnnxCall& call);
 
 // i8 or u8 numbers as 4-bit ones of the same sign: their lower four bits, or the nearest there is.
 ValueId wrapped_to_four_bits(const OnnxCall& call, ValueId v);

@@ -1,4 +1,6 @@
 // AttributeProto -> Attrs. Graph attributes stay behind: only control flow reads them, straight from the node.
+#include <cctype>
+
 #include "frontend/onnx_walk.h"
 #include "frontend/onnx_weights.h"
 
@@ -19,6 +21,14 @@ int kind_of(const AttributeProto& a) {
   return a.ints_size() ? AttributeProto::INTS : AttributeProto::UNDEFINED;
 }
 
+// One word for an entry, so that a list of them, separated by spaces, has as many: of what is read only words that
+// operators know count, and how many there are.
+std::string as_word(std::string entry) {
+  for (char& c : entry)
+    if (std::isspace(static_cast<unsigned char>(c))) c = '_';
+  return entry.empty() ? "_" : entry;
+}
+
 void convert(const AttributeProto& a, const std::string& name, Attrs& attrs, const DataFolders& folders) {
   switch (kind_of(a)) {
     case AttributeProto::FLOAT: attrs.set(name, static_cast<double>(a.f())); break;
@@ -28,8 +38,8 @@ void convert(const AttributeProto& a, const std::string& name, Attrs& attrs, con
     case AttributeProto::FLOATS: attrs.set(name, std::vector<double>(a.floats().begin(), a.floats().end())); break;
     case AttributeProto::TENSOR: attrs.set(name, tensor_from_proto(a.t(), folders)); break;
     case AttributeProto::STRINGS: {
-      std::string joined;  // only activations of recurrent operators; separated by spaces
-      for (const std::string& s : a.strings()) joined += (joined.empty() ? "" : " ") + s;
+      std::string joined;
+      for (const std::string& s : a.strings()) joined += (joined.empty() ? "" : " ") + as_word(s);
       attrs.set(name, joined);
       break;
     }

@@ -212,8 +212,10 @@ Outputs Walker::dispatch(onnx::NodeProto& node, OnnxCall& call, Scope& scope, co
   if (call.opset == 0) fail("the model imports no opset for domain '{}'", domain.empty() ? "ai.onnx" : domain);
   call.attrs = convert_attributes(node, frame, folders_);
   check_attributes(call, *op);
-  if (has_four_bit_input(call)) return import_four_bits(call, *op);
-  return has_counted_input(call) ? import_counted(call, *op) : op->import(call);
+  const bool keeps = keeps_four_bits(call);
+  const Outputs out = has_counted_input(call) ? import_counted(call, *op) : op->import(call);
+  if (keeps) builder_.four_bits.insert(out[0]);
+  return out;
 }
 
 Outputs Walker::call_function(const Function& called, onnx::NodeProto& node, OnnxCall& call, const Frame& frame) {

@@ -55,10 +55,6 @@ OnnxModel regression(const std::vector<i64>& yes = {1, 3, 0, 0, 0}) {
   return model;
 }
 
-void expect_refused(const OnnxModel& model, const std::string& reason) {
-  EXPECT_NE(model.error().find(reason), std::string::npos) << model.error();
-}
-
 TEST(Trees, ComparisonsAtTheirThresholds) {
   const Graph graph = regression().import();
   const Tensor x = floats({4, 2}, {1, 0.5f, 2, 0.5f, 2, 0.6f, std::nextafterf(2, 0), 0});
@@ -71,14 +67,15 @@ TEST(Trees, EachNodeHangsOnOneRoot) {
   expect_refused(regression({1, 9, 0, 0, 0}), "tree 0 has no node 9");
 }
 
-OnnxModel classification(const std::vector<std::string>& out) {
+OnnxModel classification(const std::vector<std::string>& out, const std::string& transform = "NONE") {
   OnnxModel model = classical_model({"4", "2"});
   onnx::NodeProto& node = add_tree(model, "TreeEnsembleClassifier", out);
   set_ints(node, "class_treeids", {0, 0, 0});
   set_ints(node, "class_nodeids", {3, 4, 2});
   set_ints(node, "class_ids", {0, 0, 0});
   set_floats(node, "class_weights", {0.25f, 0.75f, 1});
-  set_strings(node, "classlabels_strings", {"no", "yes"});
+  set_strings(node, "classlabels_strings", {"certainly not", ""});
+  set_string(node, "post_transform", transform);
   return model;
 }
 
@@ -89,6 +86,7 @@ TEST(Trees, LabelsThatAreStringsLeaveTheScores) {
   OnnxModel labelled = classification({"label", "y"});
   labelled.output("label");
   expect_refused(labelled, "the labels are strings");
+  expect_refused(classification({"", "y"}, "PROBIT"), "post_transform PROBIT is not supported");
 }
 
 TEST(Classical, ZipMapHandsTheScoresOn) {

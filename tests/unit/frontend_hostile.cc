@@ -14,10 +14,6 @@ void add_output(onnx::GraphProto& graph, const std::string& name) {
   OnnxModel::add_value(*graph.add_output(), name, {}, TensorProto::FLOAT);
 }
 
-void expect_refused(const OnnxModel& model, const std::string& why) {
-  EXPECT_NE(model.error().find(why), std::string::npos) << model.error();
-}
-
 TEST(Hostile, ScanOfNothingOverAHugeAxis) {
   OnnxModel model(17);
   model.input("x", {"1099511627776", "2"}).output("y");

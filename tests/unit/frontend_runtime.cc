@@ -35,10 +35,6 @@ Tensor run(const OnnxModel& model, const std::vector<Tensor>& inputs) {
   return evaluate(graph, inputs)[0];
 }
 
-void expect_refused(const OnnxModel& model, const std::string& reason) {
-  EXPECT_NE(model.error().find(reason), std::string::npos) << model.error();
-}
-
 const std::vector<float> kFour = {1, -2, 3, -4};
 
 // A 1x1 convolution of one channel doubles; 3 is added to it, and 10 where there is a Z.
@@ -122,8 +118,6 @@ TEST(Quantised, WeightsOfFourBits) {
   EXPECT_EQ(to_doubles(run(model, {floats({1, 3}, {1, 10, 100})})), (Doubles{160.5, 642}));
 }
 
-constexpr int kUint4 = 21, kInt4 = 22;  // libonnx may not know them yet
-
 OnnxModel& four_bits(OnnxModel& model, const std::string& name, int type, const std::vector<i64>& dims,
                      const std::vector<int>& bytes) {
   onnx::TensorProto& tensor = *model.graph().add_initializer();
@@ -167,6 +161,19 @@ TEST(Quantised, CutToFourBits) {
   set_int(model.node("Cast", {"small"}, {"y"}), "to", onnx::TensorProto::INT32);
   const Tensor x = Tensor::of<std::int32_t>(DType::i32, {4}, {7, 8, -9, 16});
   EXPECT_EQ(to_ints(run(model, {x})), (std::vector<i64>{7, -8, 7, 0}));
+}
+
+// The places of x's numbers that are not 0, as many as there are.
+TEST(Quantised, FourBitsKeepALengthThatDependsOnData) {
+  OnnxModel model = model_of(21, {"3"});
+  model.node("NonZero", {"x"}, {"places"});
+  set_int(model.node("Cast", {"places"}, {"small"}), "to", kInt4);
+  model.node("Transpose", {"small"}, {"turned"});
+  set_int(model.node("Cast", {"turned"}, {"y"}), "to", onnx::TensorProto::INT64);
+  const std::vector<Tensor> out = evaluate(model.import(), std::vector{floats({3}, {0, 5, 7})});
+  EXPECT_EQ(to_ints(out[1]), (std::vector<i64>{2, 1}));
+  EXPECT_EQ(out[0].get_int(0), 1);
+  EXPECT_EQ(out[0].get_int(1), 2);
 }
 
 TEST(Quantised, FourBitsOnlyWhereOnnxHasThem) {

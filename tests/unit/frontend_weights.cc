@@ -58,8 +58,6 @@ TEST(Weights, RawAndHalfPrecision) {
   EXPECT_EQ(to_doubles(tensor_from_proto_bytes(truth.SerializeAsString())), (std::vector<double>{1, 0}));
 }
 
-constexpr int kUint4 = 21, kInt4 = 22;  // libonnx may not know them yet
-
 TEST(Weights, FourBitsTwoNumbersAByte) {
   onnx::TensorProto raw = tensor_of(kInt4, {3});
   raw.set_raw_data(std::string("\x8f\x07", 2));

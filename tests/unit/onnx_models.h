@@ -1,5 +1,6 @@
 // Small ONNX models made in the test that needs them.
 #pragma once
+#include <gtest/gtest.h>
 #include <onnx/onnx_pb.h>
 
 #include <string>
@@ -92,8 +93,14 @@ inline OnnxModel model_of(int opset, const std::vector<std::string>& dims) {
   return model;
 }
 
+constexpr int kUint4 = 21, kInt4 = 22;  // element types that libonnx may not know yet
+
 inline Tensor floats(Shape shape, const std::vector<float>& values) {
   return Tensor::of<float>(DType::f32, std::move(shape), values);
+}
+
+inline void expect_refused(const OnnxModel& model, const std::string& reason) {
+  EXPECT_NE(model.error().find(reason), std::string::npos) << model.error();
 }
 
 inline onnx::AttributeProto& attribute(onnx::NodeProto& node, const std::string& name) {
