@@ -25,7 +25,15 @@ loop::Func lower(const Node& node, Types in, Types out) {
   FuncBuilder b(name);
   int x = b.input("x", in[0].dtype, in[0].shape), y = b.output("y", out[0].dtype, out[0].shape);
   Move move{node, in[0].shape, out[0].shape};
-  b.block(name, out[0].shape, y, [&](const Vars& v) { return b.load(x, row.source(move, v)); });
+  const std::vector<size_t> order = loop_order(node, out[0].shape.size());
+  Shape extents;
+  for (const size_t axis : order) extents.push_back(out[0].shape[axis]);
+  const auto index = [&](const Vars& loops) {
+    Vars v(loops);
+    for (size_t l = 0; l < order.size(); l++) v[order[l]] = loops[l];
+    return v;
+  };
+  b.block_at(name, extents, y, index, [&](const Vars& loops) { return b.load(x, row.source(move, index(loops))); });
   return b.take();
 }
 

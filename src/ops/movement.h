@@ -21,6 +21,11 @@ struct MoveRow {
 
 std::span<const MoveRow> move_rows();
 
+// The output's axes in the order of the loops: as they come, but where channels move to the front they stay the
+// innermost loop. Pixels are outside then as in all kernels on channels-last values, and a thread reads the pixels it
+// has written.
+std::vector<size_t> loop_order(const Node& node, size_t rank);
+
 // Other operators of the family, that have several inputs or outputs, or make elements up.
 std::span<const OpDef> join_ops();  // Concat, Split, Pad, Trilu
 

@@ -1,6 +1,7 @@
 // Where each output element of Reshape, Transpose, Slice, Expand, Tile, DepthToSpace, SpaceToDepth and ReverseSequence
 // comes from. Expressions divide and take remainders only by constants, and only in dimensions that really change.
 #include <algorithm>
+#include <numeric>
 
 #include "base/text.h"
 #include "ops/movement.h"
@@ -85,6 +86,16 @@ std::vector<T> transpose_from(const Move& m, const std::vector<T>& v) {
   std::vector<i64> perm = perm_of(m.node, v.size());
   for (size_t d = 0; d < v.size(); d++) index[at(perm[d])] = v[d];
   return index;
+}
+
+// Channels move before all pixels, which stay in order: [0, 3, 1, 2] and the like. With one axis of pixels it could be
+// either way.
+bool to_channels_first(const std::vector<i64>& perm) {
+  const auto channels = std::ranges::max_element(perm);
+  if (perm.end() - channels < 3) return false;
+  std::vector<i64> others = perm;
+  std::erase(others, *channels);
+  return std::ranges::is_sorted(others);
 }
 
 // --- Slice: attributes starts, ends, axes, steps ---------------------------------------------------------------------
@@ -286,5 +297,15 @@ constexpr MoveRow kRows[] = {
 }  // namespace
 
 std::span<const MoveRow> move_rows() { return kRows; }
+
+std::vector<size_t> loop_order(const Node& node, size_t rank) {
+  std::vector<size_t> order(rank);
+  std::iota(order.begin(), order.end(), size_t{0});
+  if (node.op != "Transpose") return order;
+  const std::vector<i64> perm = perm_of(node, rank);
+  if (to_channels_first(perm))
+    std::sort(order.begin(), order.end(), [&](size_t x, size_t y) { return perm[x] < perm[y]; });
+  return order;
+}
 
 }  // namespace mcc::ops

@@ -23,7 +23,8 @@ constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffi
 // convolutions, direct and by Winograd's algorithm, inside resnet50 on one thread. Not with several threads: there the
 // descent over the knobs then ended with a slower division of 128x768x768 products among the threads.
 constexpr double kMemoryLoss = 0.6;
-constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
+constexpr double kMemoryThreads = 1.4;  // what several threads read from memory a second, relative to one
+constexpr double kSpillOps = 2;         // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement
   double vectors = 1;     // vector instructions one iteration of the vector loop takes
@@ -207,7 +208,8 @@ double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   for (const NestStore& nest : analyze_nests(scheduled)) {
     const AnalyticTerms t = analytic_terms(nest, target);
     const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
-    const double memory = std::max(0.0, t.memory - fetched_before(nest, target, fetched) / (target.memory_gbs * 1e9));
+    const double alone = std::max(0.0, t.memory - fetched_before(nest, target, fetched) / (target.memory_gbs * 1e9));
+    const double memory = alone / std::min(t.share, kMemoryThreads);
     seconds +=
         std::max(core / t.share, memory) + loss * std::min(core / t.share, memory) + fetched_again_s(nest, target);
     parallel |= t.share > 1;

@@ -15,6 +15,12 @@ Step step_of(StepKind kind, const std::string& block, std::vector<std::string> w
   return {kind, block, std::move(words), std::move(ints)};
 }
 
+std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
+  std::vector<std::string> order;
+  for (const auto& group : groups) order.insert(order.end(), group.begin(), group.end());
+  return order;
+}
+
 bool legal(const State& state, const Step& step) {
   State tried = state;
   return run_step(tried, step).empty();

@@ -3,7 +3,10 @@
 //
 // When an operand is contiguous along another axis (a transposition), as many steps of that axis as there are lanes are
 // unrolled around the vector: code generation turns such a square in registers, instead of reading lane by lane.
+// Squares follow one another along the result; for several threads in the order of the program's loops, so that they
+// share out what the kernels before have shared out.
 #include <algorithm>
+#include <cmath>
 
 #include "schedule/rules/rules.h"
 
@@ -29,6 +32,17 @@ int crossing_axis(const State& state, const Stage& stage, int vector) {
     }
   }
   return -1;
+}
+
+// Of a transposition: a square of lanes by lanes takes log2(lanes) shuffles and a store a vector, one a cycle.
+double transposition_seconds(const Stage& stage, i64 lanes, const Target& target) {
+  const double vectors = static_cast<double>(outputs(stage)) / static_cast<double>(lanes);
+  return vectors * (std::log2(static_cast<double>(lanes)) + 1) / (target.ghz * 1e9);
+}
+
+bool walked_before(const Stage& stage, int axis, int other) {
+  const auto is_one = [&](const LoopSpec& loop) { return loop.axis == axis || loop.axis == other; };
+  return std::ranges::find_if(stage.loops, is_one)->axis == axis;
 }
 
 // How many of the outermost loops run in parallel: as many as pay for work of `seconds`.
@@ -73,18 +87,26 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   if (crossing >= 0) {
     const Axis& square = axis_of(stage, crossing);
     b.fixed({split_step(block, square.name, {lanes})});
-    order[0].loops.insert(order[0].loops.end(), {square.name + ".0", v + ".0", v + ".1", square.name + ".1", v + ".2"});
-    counts.push_back(ceil_div(square.extent, lanes));
+    std::vector<std::string> squares{square.name + ".0", v + ".0"};
+    std::vector<i64> how_many{ceil_div(square.extent, lanes), ceil_div(extent, vectors * lanes)};
+    if (b.target.cores > 1 && walked_before(stage, axis, crossing)) {
+      std::ranges::reverse(squares);
+      std::ranges::reverse(how_many);
+    }
+    order[0].loops = in_order({order[0].loops, squares, {v + ".1", square.name + ".1", v + ".2"}});
+    counts.insert(counts.end(), how_many.begin(), how_many.end());
     order.push_back(mark_step(block, square.name + ".1", "unroll"));
   } else {
-    order[0].loops.insert(order[0].loops.end(), {v + ".0", v + ".1", v + ".2"});
+    order[0].loops = in_order({order[0].loops, {v + ".0", v + ".1", v + ".2"}});
+    counts.push_back(ceil_div(extent, vectors * lanes));
   }
-  counts.push_back(ceil_div(extent, vectors * lanes));
   order.push_back(mark_step(block, v + ".1", "unroll"));
   order.push_back(mark_step(block, v + ".2", "vectorize"));
   const std::vector<std::string> loops = order[0].loops;
   b.fixed(std::move(order));
-  if (parallel && b.target.cores > 1) choose_parallel(b, block, loops, counts, stage_seconds(stage, b.target));
+  if (!parallel || b.target.cores <= 1) return;
+  const double shuffles = crossing < 0 ? 0 : transposition_seconds(stage, lanes, b.target);
+  choose_parallel(b, block, loops, counts, std::max(shuffles, stage_seconds(stage, b.target)));
 }
 
 }  // namespace mcc::schedule

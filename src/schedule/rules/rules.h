@@ -64,6 +64,9 @@ Step split_step(const std::string& block, const std::string& loop, std::vector<i
 Step mark_step(const std::string& block, const std::string& loop, const std::string& kind);
 Step step_of(StepKind kind, const std::string& block, std::vector<std::string> words = {}, std::vector<i64> ints = {});
 
+// The names of all groups, one after the other.
+std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups);
+
 // --- inline.cc: producers that cost little, or are used once, go into their consumers.
 void rule_inline(Builder& b);
 // --- map.cc: a stage without reduction: one vectorised axis, parallel outer loops unless `place` decides where it is

@@ -22,9 +22,6 @@ struct Tile {
   bool in_blocks = false;  // the reduction is made in blocks, each for all rows of a column tile
 };
 
-// The names of all groups, one after the other.
-std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups);
-
 // Order, unrolling and, where t.in_blocks, blocks of the reduction's own loops.
 void choose_reduction(Builder& b, const Tile& t);
 

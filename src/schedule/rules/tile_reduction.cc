@@ -98,12 +98,6 @@ void choose_blocks(Builder& b, const Tile& t, const ReductionLoops& loops, i64 s
 
 }  // namespace
 
-std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& groups) {
-  std::vector<std::string> order;
-  for (const auto& group : groups) order.insert(order.end(), group.begin(), group.end());
-  return order;
-}
-
 void choose_reduction(Builder& b, const Tile& t) {
   const Stage stage = b.stage(t.block);
   const ReductionLoops loops = reduction_loops(stage, t);
