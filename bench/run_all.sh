@@ -5,7 +5,7 @@
 #   --quick: one short pass of everything and few trials: whether it works here, and rough figures
 # Writes OUT_DIR/RESULTS.md (bench/tables.py), and OUT_DIR/NAME.json, NAME.txt and NAME.svg for
 #   networks   untuned, one and two threads: the zoo, and trained models if scripts/fetch_models.sh put them into OUT_DIR/trained
-#   ops        single layers, each kernel against the machine's limits
+#   ops        single layers, one and two threads, each kernel against the machine's limits
 #   start_up   time to load and run once, resident memory
 #   tuned      the networks again, after 1,000 trials or 30 minutes each; one thread
 # and search.txt (ten layers: best latency after so many trials, cost model), ablation.txt (six layers, parts of the search).
@@ -51,7 +51,7 @@ tune() {  # LOGS TRIALS MODEL...
 
 { grep -m1 'model name' /proc/cpuinfo; echo "$(nproc) processors"; "$peers/peak"; "$peers/dispatch"; } >"$out/machine.txt"
 compare networks "${models[@]}" --peer=onnxruntime --threads=1,2 --passes=$passes --seconds=$seconds
-compare ops "$out"/zoo_ops/*.onnx --kernels --passes=$passes --seconds=$op_seconds
+compare ops "$out"/zoo_ops/*.onnx --kernels --threads=1,2 --passes=$passes --seconds=$op_seconds
 compare start_up "$out"/zoo/{resnet50,mobilenet_v2,ds_cnn}.onnx --peer=onnxruntime --start-up --passes=$passes --seconds=$seconds
 tune "$out/logs" $trials "${models[@]}"
 compare tuned "${models[@]}" --log="$out/logs" --peer=onnxruntime --threads=1 --passes=$passes --seconds=$seconds

@@ -62,16 +62,17 @@ def networks(out, report, threads, logs=None):
     print_table(["model", "mcc min", "median", "ORT min", "median"] + tuned + ["ratio min", "median"], table)
 
 
-def layers(report):
+def layers(report, threads):
     table, peers = [], ["onednn", "onnxruntime", "openblas"]
-    for row in report["rows"]:
+    rows = [row for row in report["rows"] if row["threads"] == threads]
+    for row in rows:
         mcc = side_of(row, "mcc")
         times = [ms(side["min_ms"]) if side else "" for side in (side_of(row, p) for p in peers)]
         heaviest = max(row["kernels"], key=lambda k: k["min_ms"], default=None) if "kernels" in row else None
-        share = f"{heaviest['flops'] / heaviest['min_ms'] / 1e6 / report['fma_gflops']:.0%}" if heaviest and heaviest["flops"] else ""
+        share = f"{heaviest['flops'] / heaviest['min_ms'] / 1e6 / report['fma_gflops'] / threads:.0%}" if heaviest and heaviest["flops"] else ""
         ratios = [f"{row[key]:.3f}" if key in row else "" for key in ("ratio_min", "ratio_median")]
         table.append([row["model"], ms(mcc["min_ms"])] + times + [share] + ratios)
-    table += mean_rows(report["rows"], {row["model"] for row in report["rows"]}, "layers", 5)
+    table += mean_rows(rows, {row["model"] for row in rows}, "layers", 5)
     print_table(["layer", "mcc", "oneDNN", "ORT", "OpenBLAS", "of peak", "ratio min", "median"], table)
 
 
@@ -115,8 +116,9 @@ def main():
         head("Networks, tuned, 1 thread", "tuned")
         networks(out, report["tuned"], 1, logs)
     if "ops" in report:
-        head("Single layers, untuned, 1 thread", "ops")
-        layers(report["ops"])
+        for threads in sorted({row["threads"] for row in report["ops"]["rows"]}):
+            head(f"Single layers, untuned, {threads} thread{'s' if threads > 1 else ''}", "ops")
+            layers(report["ops"], threads)
     if "start_up" in report:
         head("Start-up and memory, 1 thread", "start_up")
         start_up(report["start_up"])
