@@ -41,6 +41,11 @@ def mean_rows(rows, names, label, columns):
     return [[f"**geometric mean, {len(mine)} {label}** (worst {worst['ratio_min']:.3f}, {worst['model']})"] + [""] * columns + cells]
 
 
+def thread_counts(report):
+    """Each number of threads, and how a title names it."""
+    return [(n, f"{n} thread{'s' if n > 1 else ''}") for n in sorted({row["threads"] for row in report["rows"]})]
+
+
 def stems(folder):
     return {file.stem for file in folder.glob("*.onnx")}
 
@@ -65,11 +70,12 @@ def networks(out, report, threads, logs=None):
 def layers(report, threads):
     table, peers = [], ["onednn", "onnxruntime", "openblas"]
     rows = [row for row in report["rows"] if row["threads"] == threads]
+    peak = report["fma_gflops"] * threads
     for row in rows:
         mcc = side_of(row, "mcc")
         times = [ms(side["min_ms"]) if side else "" for side in (side_of(row, p) for p in peers)]
         heaviest = max(row["kernels"], key=lambda k: k["min_ms"], default=None) if "kernels" in row else None
-        share = f"{heaviest['flops'] / heaviest['min_ms'] / 1e6 / report['fma_gflops'] / threads:.0%}" if heaviest and heaviest["flops"] else ""
+        share = f"{heaviest['flops'] / heaviest['min_ms'] / 1e6 / peak:.0%}" if heaviest and heaviest["flops"] else ""
         ratios = [f"{row[key]:.3f}" if key in row else "" for key in ("ratio_min", "ratio_median")]
         table.append([row["model"], ms(mcc["min_ms"])] + times + [share] + ratios)
     table += mean_rows(rows, {row["model"] for row in rows}, "layers", 5)
@@ -109,15 +115,15 @@ def main():
             print(f"Multiply-add peak {limits['fma_gflops']:.0f} GFLOP/s, reading memory {limits['read_gbs']:.1f} GB/s, one thread, in this run.\n")
 
     if "networks" in report:
-        for threads in sorted({row["threads"] for row in report["networks"]["rows"]}):
-            head(f"Networks, untuned, {threads} thread{'s' if threads > 1 else ''}", "networks")
+        for threads, said in thread_counts(report["networks"]):
+            head(f"Networks, untuned, {said}", "networks")
             networks(out, report["networks"], threads)
     if "tuned" in report:
         head("Networks, tuned, 1 thread", "tuned")
         networks(out, report["tuned"], 1, logs)
     if "ops" in report:
-        for threads in sorted({row["threads"] for row in report["ops"]["rows"]}):
-            head(f"Single layers, untuned, {threads} thread{'s' if threads > 1 else ''}", "ops")
+        for threads, said in thread_counts(report["ops"]):
+            head(f"Single layers, untuned, {said}", "ops")
             layers(report["ops"], threads)
     if "start_up" in report:
         head("Start-up and memory, 1 thread", "start_up")

@@ -188,6 +188,11 @@ Weights read_weights(const OnnxCall& call, const Forest& f, i64 count, const std
   return w;
 }
 
+// Base values, if any, added to scores [rows, base values].
+ValueId plus_base(const OnnxCall& call, ValueId scores, const Reals& base) {
+  return base.empty() ? scores : call.emit1("Add", {scores, floats(call, base, {std::ssize(base)})});
+}
+
 ValueId over_trees(const OnnxCall& call, ValueId per_tree, const char* reduction) {
   return call.emit1(reduction, {per_tree}, make_attrs({{"axes", std::vector<i64>{1}}, {"keepdims", i64{0}}}));
 }
@@ -204,10 +209,10 @@ Outputs regressor(OnnxCall& call) {
   if (reduction == reductions.end()) fail("aggregate_function {} is not known", how);
   if ((how == "MIN" || how == "MAX") && !w.complete) fail("{} of leaves that do not give to all targets", how);
   const ValueId weights = call.constant(std::move(w.table));
-  ValueId y = over_trees(call, rows_of(call, weights, leaves(call, x, f)), reduction->second);
+  const ValueId sums = over_trees(call, rows_of(call, weights, leaves(call, x, f)), reduction->second);
   const Reals base = call.attrs.get_floats("base_values", {});
   if (!base.empty() && std::ssize(base) != targets) fail("{} base_values for {} targets", base.size(), targets);
-  if (!base.empty()) y = call.emit1("Add", {y, floats(call, base, {std::ssize(base)})});
+  const ValueId y = plus_base(call, sums, base);
   const bool is_none = post_transform_of(call) == "NONE" || targets == 1;  // one number stays as it is
   return {is_none ? y : post_transform(call, y)};
 }
@@ -216,8 +221,7 @@ Outputs regressor(OnnxCall& call) {
 Outputs two_from_one(const OnnxCall& call, const ClassLabels& labels, ValueId totals, i64 id, bool is_share) {
   const Reals base = call.attrs.get_floats("base_values", {});
   if (std::ssize(base) > (id == 0 ? 1 : 0)) fail("{} base_values for one score, of class {}", base.size(), id);
-  ValueId s = slice(call, totals, 1, id, id + 1);
-  if (!base.empty()) s = call.emit1("Add", {s, floats(call, base, {std::ssize(base)})});
+  ValueId s = plus_base(call, slice(call, totals, 1, id, id + 1), base);
   const ValueId wins = call.emit1("Greater", {s, call.scalar(DType::f32, is_share ? 0.5 : 0)});
   const ValueId label = labels.at_index(call, call.reshape(call.cast(wins, DType::i64), {call.builder.shape(s)[0]}));
   if (id == 1) return {label, post_transform(call, totals)};
@@ -243,7 +247,7 @@ Outputs classifier(OnnxCall& call) {
   const Reals base = call.attrs.get_floats("base_values", {});
   if (!base.empty() && (labels.count() == 2 || std::ssize(base) != labels.count()))
     fail("{} base_values for {} classes", base.size(), labels.count());
-  if (!base.empty()) scores = call.emit1("Add", {scores, floats(call, base, {std::ssize(base)})});
+  scores = plus_base(call, scores, base);
   ValueId candidates = scores;
   if (base.empty() && std::ssize(w.ids) < labels.count()) {  // a class that no leaf knows is never the label
     Tensor barred(TensorType{DType::f32, {labels.count()}});

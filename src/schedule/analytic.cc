@@ -23,8 +23,9 @@ constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffi
 // convolutions, direct and by Winograd's algorithm, inside resnet50 on one thread. Not with several threads: there the
 // descent over the knobs then ended with a slower division of 128x768x768 products among the threads.
 constexpr double kMemoryLoss = 0.6;
-constexpr double kMemoryThreads = 1.4;  // what several threads read from memory a second, relative to one
-constexpr double kSpillOps = 2;         // a store and a load for each accumulator too many
+// What several threads read from memory a second, relative to one: a vector times a matrix of 64 MiB on two.
+constexpr double kMemoryThreads = 1.4;
+constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement
   double vectors = 1;     // vector instructions one iteration of the vector loop takes
