@@ -135,14 +135,14 @@ double loop_overhead_cycles(const NestStore& nest) {
 // Speed-up by threads of the parallel loops around a statement: whole chunks only. A ragged parallel loop runs the
 // statement in a part of its iterations; when it is the outermost one, threads other than the last have nothing else.
 double parallel_share(const NestStore& nest, const Target& target) {
-  double n = nest.weight, chunks = 1;
+  double n = 1, chunks = 1;
   bool ragged_outside = false;
   for (const NestLoop& loop : nest.loops) {
     if (loop.kind != loop::LoopKind::parallel || loop.extent == 1) continue;
     ragged_outside = ragged_outside || (chunks == 1 && loop.present < 1);
     chunks *= static_cast<double>(loop.extent);
+    n *= static_cast<double>(loop.extent) * loop.present;
   }
-  n *= chunks;
   if (n <= 1) return 1;
   return n / (ragged_outside ? std::min(n, std::ceil(chunks / target.cores)) : std::ceil(n / target.cores));
 }

@@ -14,7 +14,7 @@ struct Row {
   StepKind kind;
   Reason (*run)(State&, const Step&);
 };
-constexpr std::array<Row, 15> kSteps = {{
+constexpr std::array<Row, 16> kSteps = {{
     {StepKind::split, step_split},
     {StepKind::reorder, step_reorder},
     {StepKind::mark, step_mark},
@@ -30,6 +30,7 @@ constexpr std::array<Row, 15> kSteps = {{
     {StepKind::parts, step_parts},
     {StepKind::cache_access, step_cache_access},
     {StepKind::strips, step_strips},
+    {StepKind::skip, step_skip},
 }};
 }  // namespace
 

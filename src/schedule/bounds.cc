@@ -63,6 +63,8 @@ void join(Emitter& e, const Stage& producer, Box& box, size_t dim, const Affine&
 
 void join_reader(Emitter& e, int producer, int reader, const Env& env, Box& box) {
   const Stage &from = e.stage(producer), &to = e.stage(reader);
+  if (!to.within.empty())
+    return e.illegal(fmt::format("compute_at: {} leaves out what {} would have to make", to.block, from.block));
   const auto add = [&](const Access& access) {
     if (access.buffer != from.store.buffer || !e.why.empty()) return;
     const bool first = box.base.empty();

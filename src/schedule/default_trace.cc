@@ -15,7 +15,6 @@ namespace {
 
 constexpr int kMostEvaluations = 300;
 constexpr double kWorthChanging = 0.98;
-constexpr double kWorthAnotherAlgorithm = 0.9;
 
 struct Scored {
   bool legal = false;
@@ -113,7 +112,7 @@ std::vector<Expected> expected(const Task& task, bool searched_too) {
     Trace trace = resolve(preferred.sketch, {0, preferred.choices});
     const Applied applied = mcc::apply(task.func, trace);
     if (!applied.func || !loop::verify(*applied.func).empty()) continue;
-    all.push_back({preferred.sketch.rules, std::move(trace), seconds, searched});
+    all.push_back({preferred.sketch.rules, std::move(trace), seconds, searched, preferred.worth});
   }
   return all;
 }
@@ -125,7 +124,7 @@ std::vector<Expected> expected_traces(const Task& task) { return expected(task, 
 Trace default_trace(const std::vector<Expected>& expected) {
   const Expected* best = nullptr;
   for (const Expected& e : expected) {
-    if (!e.only_searched && (best == nullptr || e.seconds < best->seconds * kWorthAnotherAlgorithm)) best = &e;
+    if (!e.only_searched && (best == nullptr || e.seconds < best->seconds * e.worth)) best = &e;
   }
   return best == nullptr ? Trace{} : best->trace;
 }

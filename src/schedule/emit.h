@@ -1,10 +1,11 @@
-// What the three parts of the generator share: loops (generate.cc), bounds of a producer's part (bounds.cc) and the
-// statements at the leaves (leaf.cc).
+// What the three parts of the generator share: loops (generate.cc), bounds of a producer's part (bounds.cc),
+// borders (within.cc) and the statements at the leaves (leaf.cc).
 //
 // While loops are emitted, each stage has an environment: every axis is at `base` (affine in the emitted loop
 // variables) with `extent` elements left to enumerate inside. At the leaf all extents are 1 and the bases are the axes'
 // values.
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ struct StageInfo {
   std::vector<std::vector<int>> attached;  // for each loop: the stages computed at it
   std::vector<int> loop_vars;              // in the generated Func; -1: not yet used
   size_t init_at = 0;                      // the loop before which the start value is stored
+  std::vector<size_t> within_at;           // the loop before which each Within is decided
 };
 
 // A part of a buffer.
@@ -78,6 +80,12 @@ loop::Range bounds_of(const Emitter& e, const Affine& affine);
 loop::Stmt leaf_store(Emitter& e, int stage);
 loop::Stmt leaf_init(Emitter& e, int stage);
 loop::Stmt copy_opaque(Emitter& e, const loop::Stmt& stmt);
+
+// --- within.cc ---
+size_t within_place(const Stage& stage, const Within& within, size_t init_at);
+// Calls `inside` for each case of what is left of the stage's axes, under Ifs that choose.
+void emit_within(Emitter& e, int stage, const Within& within,
+                 const std::function<void(std::vector<loop::Stmt>&)>& inside, std::vector<loop::Stmt>& out);
 
 // --- generate.cc ---
 int new_var(Emitter& e, const std::string& name, i64 extent, loop::LoopKind kind);

@@ -215,10 +215,8 @@ void emit_parallel(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& o
   e.parallel_depth--;
 }
 
-void emit_loops(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out) {
-  if (!e.why.empty()) return;
+void emit_loop(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out) {
   const Stage& stage = e.stage(id);
-  if (!init && stage.init && p == e.info(id).init_at) emit_loops(e, id, p, true, out);
   if (p == stage.loops.size()) {
     out.push_back(init ? leaf_init(e, id) : leaf_store(e, id));
     return;
@@ -227,6 +225,21 @@ void emit_loops(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out)
   if (init && is_reduction_loop(stage, loop)) return emit_loops(e, id, p + 1, true, out);
   if (loop.kind == LoopKind::parallel) return emit_parallel(e, id, p, init, out);
   emit_serial(e, id, p, init, out);
+}
+
+// Decides the Withins from number w on that belong before loop p, then goes on with the loop.
+void emit_borders(Emitter& e, int id, size_t p, size_t w, std::vector<Stmt>& out) {
+  const std::vector<size_t>& places = e.info(id).within_at;
+  while (w < places.size() && places[w] != p) w++;
+  if (w == places.size()) return emit_loop(e, id, p, false, out);
+  emit_within(e, id, e.stage(id).within[w], [&](std::vector<Stmt>& body) { emit_borders(e, id, p, w + 1, body); }, out);
+}
+
+void emit_loops(Emitter& e, int id, size_t p, bool init, std::vector<Stmt>& out) {
+  if (!e.why.empty()) return;
+  if (init) return emit_loop(e, id, p, true, out);
+  if (e.stage(id).init && p == e.info(id).init_at) emit_loops(e, id, p, true, out);
+  emit_borders(e, id, p, 0, out);
 }
 
 void emit_root(Emitter& e, int id, std::vector<Stmt>& out) {
@@ -292,6 +305,7 @@ StageInfo describe(const Stage& stage) {
   info.attached.resize(stage.loops.size());
   info.loop_vars.assign(stage.loops.size(), -1);
   while (info.init_at < stage.loops.size() && !is_reduction_loop(stage, stage.loops[info.init_at])) info.init_at++;
+  for (const Within& within : stage.within) info.within_at.push_back(within_place(stage, within, info.init_at));
   return info;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 #include "loop/loop_ops.h"
 
@@ -12,6 +14,7 @@ using loop::Expr;
 using loop::ExprOp;
 
 constexpr double kLine = 64;
+constexpr i64 kMostCounted = 100000;
 
 // Walks statements with the loops around them; variables are known by their position in that list.
 class Walker {
@@ -30,7 +33,9 @@ class Walker {
       } else if (const auto* branch = std::get_if<loop::If>(&stmt.node)) {
         const double share = probability(branch->condition);
         walk_case(*branch, branch->then_body, weight, share);
+        if (const auto bound = upper_bound(branch->condition)) reached_.push_back(*bound);
         walk_case(*branch, branch->else_body, weight, 1 - share);
+        if (upper_bound(branch->condition)) reached_.pop_back();
       } else {
         add(std::get<loop::Store>(stmt.node), weight);
       }
@@ -50,15 +55,55 @@ class Walker {
     if (place >= 0) loops_[at(place)].present = before;
   }
 
-  // How often `var < constant`, `var == constant`, or one of several such holds; anything else is taken for a coin.
+  // sum of variables, each times its factor < limit
+  struct Bound {
+    std::vector<std::pair<int, i64>> terms;
+    i64 limit = 0;
+  };
+
+  static std::optional<Bound> upper_bound(const Expr& condition) {
+    if (condition.op != ExprOp::lt || condition.args[0].dtype != DType::i64) return std::nullopt;
+    const auto left = loop::to_affine(condition.args[0]), right = loop::to_affine(condition.args[1]);
+    if (!left || !right) return std::nullopt;
+    loop::Affine sum = loop::minus(*left, *right);
+    return Bound{std::move(sum.terms), -sum.constant};
+  }
+
+  // How often it holds, counted over all values of the variables for which those around it do not hold.
+  double share_below(const Bound& bound) const {
+    std::map<i64, double> sums{{0, 1}};  // value of the sum: how often it occurs
+    for (const auto& [var, factor] : bound.terms) {
+      const int place = position_[at(var)];
+      if (place < 0 || static_cast<i64>(sums.size()) * loops_[at(place)].extent > kMostCounted) return 0.5;
+      std::map<i64, double> longer;
+      for (const auto& [sum, times] : sums) {
+        for (i64 i = 0; i < loops_[at(place)].extent; i++) longer[sum + i * factor] += times;
+      }
+      sums = std::move(longer);
+    }
+    i64 least = std::numeric_limits<i64>::min();
+    for (const Bound& other : reached_) {
+      if (other.terms == bound.terms) least = std::max(least, other.limit);
+    }
+    double all = 0, below = 0;
+    for (const auto& [sum, times] : sums) {
+      if (sum < least) continue;
+      all += times;
+      if (sum < bound.limit) below += times;
+    }
+    return all > 0 ? below / all : 0;
+  }
+
+  // How often `sum of variables < constant`, `var == constant`, or one of several such holds; anything else is taken
+  // for a coin.
   double probability(const Expr& condition) const {
     if (condition.op == ExprOp::logical_or)
       return std::min(1.0, probability(condition.args[0]) + probability(condition.args[1]));
-    const bool compares = condition.op == ExprOp::lt || condition.op == ExprOp::eq;
-    if (compares && condition.args[0].op == ExprOp::var && condition.args[1].op == ExprOp::constant) {
+    if (const auto bound = upper_bound(condition)) return share_below(*bound);
+    const bool counts = condition.op == ExprOp::eq && condition.args[0].op == ExprOp::var;
+    if (counts && condition.args[1].op == ExprOp::constant) {
       const int place = position_[at(condition.args[0].i)];
-      const double cases = condition.op == ExprOp::lt ? static_cast<double>(condition.args[1].i) : 1;
-      if (place >= 0) return std::clamp(cases / static_cast<double>(loops_[at(place)].extent), 0.0, 1.0);
+      if (place >= 0) return 1 / static_cast<double>(std::max<i64>(1, loops_[at(place)].extent));
     }
     return 0.5;
   }
@@ -171,7 +216,8 @@ class Walker {
   }
 
   const loop::Func& func_;
-  std::vector<int> position_;  // of each variable in loops_, -1 outside
+  std::vector<Bound> reached_;  // by the sums at present: the conditions around that do not hold
+  std::vector<int> position_;   // of each variable in loops_, -1 outside
   std::vector<NestLoop> loops_;
   std::vector<NestStore> nests_;
 };

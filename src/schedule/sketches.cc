@@ -22,6 +22,7 @@ constexpr Variant kVariants[] = {
     {.name = "tile"},
     {.name = "winograd 2", .winograd = 2},
     {.name = "winograd 4", .winograd = 4},
+    {.name = "tile, border skipped", .skip = true, .worth = 0.98},
     {.name = "winograd 6", .winograd = 6, .role = Role::searched},
     {.name = "tile, reduction in blocks", .reduction_blocks = true, .role = Role::searched},
     {.name = "tile, sums in parts", .parts = true},
@@ -46,6 +47,7 @@ Builder run_rules(const Task& task, const Variant& variant) {
   b.state = make_state(task.func);
   b.target = task.target;
   b.variant = variant;
+  if (variant.skip) rule_skip(b);
   rule_inline(b);
   rule_attention(b);
   // Steps insert stages around the present one; `done` tells which are finished.
@@ -91,7 +93,7 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<st
       if (failures) failures->push_back(why);
       continue;
     }
-    if ((variant.separable || variant.strips) && !b.special) continue;
+    if ((variant.separable || variant.strips || variant.skip) && !b.special) continue;
     b.sketch.rules = variant.name;
     const bool known = std::any_of(all.begin(), all.end(), [&](const PreferredSketch& other) {
       return other.sketch.steps.size() == b.sketch.steps.size() && other.sketch.knobs == b.sketch.knobs &&
@@ -99,9 +101,9 @@ std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<st
     });
     if (!known)
       all.push_back({std::move(b.sketch), std::move(b.preferred), std::move(b.settled),
-                     b.only_searched ? Role::searched : variant.role, std::move(b.together)});
+                     b.only_searched ? Role::searched : variant.role, std::move(b.together), variant.worth});
   }
-  all.push_back({{"plain", {}, {}}, {}, {}, Role::fallback, {}});
+  all.push_back({{"plain", {}, {}}, {}, {}, Role::fallback, {}, 1});
   return all;
 }
 

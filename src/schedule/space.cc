@@ -141,7 +141,8 @@ std::vector<std::pair<StepKind, std::string>> structure(const Trace& trace) {
   std::vector<std::pair<StepKind, std::string>> parts;
   for (const Step& step : trace) {
     if (step.kind == StepKind::split || step.kind == StepKind::cache_write || step.kind == StepKind::rfactor ||
-        step.kind == StepKind::parts || step.kind == StepKind::cache_access || step.kind == StepKind::strips)
+        step.kind == StepKind::parts || step.kind == StepKind::cache_access || step.kind == StepKind::strips ||
+        step.kind == StepKind::skip)
       parts.emplace_back(step.kind, step.block);
   }
   std::sort(parts.begin(), parts.end());

@@ -60,6 +60,7 @@ struct Expected {
   Trace trace;
   double seconds = 0;
   bool only_searched = false;  // never the default
+  double worth = 1;            // the default only if it takes at most this share of the time of the best before it
 };
 std::vector<Expected> expected_traces(const Task& task);
 

@@ -203,6 +203,7 @@ Reason whole_reduction(const State& state, const std::string& block, const std::
   const auto changed = [](const LoopSpec& l) { return l.chunk != 1 || l.lane >= 0; };
   if (std::any_of(stage.loops.begin(), stage.loops.end(), changed) || stage.loops.size() != stage.axes.size())
     return fmt::format("{}: {} has loops that are split", what, block);
+  if (!stage.within.empty()) return fmt::format("{}: {} leaves out terms", what, block);
   if (!stage.init || !is_reduction_loop(stage, stage.loops[at(found)]))
     return fmt::format("{}: {} is no reduction loop", what, loop);
   if (find_stage(state, fmt::format("{}.{}", block, what)) >= 0)

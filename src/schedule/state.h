@@ -44,6 +44,14 @@ struct Ahead {
   std::vector<i64> bytes;  // how far ahead; 0: the next part
 };
 
+// Terms of a reduction that count: those for which `index` lies in min .. max. The others are never computed.
+struct Within {
+  static constexpr loop::Range kNone{-(i64{1} << 60), i64{1} << 60};  // where there is no bound
+  Affine index;  // over the variables of axes: reduced ones and at most one other, with positive coefficients
+  i64 min = kNone.min, max = kNone.max;
+  int axis = -1;  // that other one
+};
+
 struct Stage {
   std::string block;
   int region = -1;  // innermost enclosing region
@@ -51,6 +59,7 @@ struct Stage {
   std::vector<LoopSpec> loops;  // outermost first
   loop::Store store;            // over the axes' variables
   std::optional<loop::Expr> init;
+  std::vector<Within> within;
 
   enum class Place : u8 { root, at, inlined };
   Place place = Place::root;

@@ -21,6 +21,7 @@ Reason step_prefetch(State& state, const Step& step);
 Reason step_parts(State& state, const Step& step);
 Reason step_cache_access(State& state, const Step& step);
 Reason step_strips(State& state, const Step& step);
+Reason step_skip(State& state, const Step& step);
 
 Reason run_step(State& state, const Step& step);  // the one of step.kind
 

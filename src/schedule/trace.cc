@@ -17,7 +17,7 @@ struct Form {
   bool ints;                 // a [list] follows
 };
 
-constexpr std::array<Form, 15> kForms = {{
+constexpr std::array<Form, 16> kForms = {{
     {StepKind::split, "split", 1, 1, true},
     {StepKind::reorder, "reorder", 1, -1, false},
     {StepKind::mark, "mark", 2, 2, false},
@@ -33,6 +33,7 @@ constexpr std::array<Form, 15> kForms = {{
     {StepKind::parts, "parts", 1, 1, true},
     {StepKind::cache_access, "cache_access", 1, -1, false},
     {StepKind::strips, "strips", 1, 1, false},
+    {StepKind::skip, "skip", 1, 1, false},
 }};
 
 const Form& form_of(StepKind kind) { return kForms.at(static_cast<size_t>(kind)); }

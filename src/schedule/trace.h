@@ -24,6 +24,8 @@
 //                               conv then sums
 //   strips pool ky             the reduction over the window's rows first, shared by neighbouring windows: new block
 //                               pool.strips (steps/strips.cc)
+//   skip conv pad               products with what pad puts around its input are left out of conv's sum, and pad is no
+//                               longer made (steps/skip.cc)
 //   winograd conv [4]           a 3x3 convolution in tiles of 4x4 outputs: new blocks conv.row_in, conv.in, conv.mul
 //                               and conv.row_out (steps/winograd.cc)
 #pragma once
@@ -50,7 +52,8 @@ enum class StepKind : u8 {
   prefetch,
   parts,
   cache_access,
-  strips
+  strips,
+  skip
 };
 
 struct Step {

@@ -51,6 +51,16 @@ TEST(Schedule, RowsThatCompeteInTheCacheAreCopiedToPanels) {
   EXPECT_EQ(copies(64, false), 0);
 }
 
+// The border of a small image is a tenth of the work.
+TEST(Schedule, ProductsWithTheBorderAreSkipped) {
+  const auto skips = [](i64 channels) {
+    const Trace trace = default_trace(make_task(conv({14, 14, channels, 64, 3, 2, 1}, false, false), avx2(), 1));
+    return std::any_of(trace.begin(), trace.end(), [](const Step& s) { return s.kind == StepKind::skip; });
+  };
+  EXPECT_TRUE(skips(128));
+  EXPECT_FALSE(skips(16));  // too few products between two decisions
+}
+
 // A few rows, and weights that all of them read: whichever loop is outermost, threads share it.
 TEST(Schedule, ProductsOfFewRowsRunInParallel) {
   Target target = avx2();

@@ -21,7 +21,9 @@ struct Variant {
   bool strips = false;            // pools reduce the rows of their windows first
   bool parts = false;             // long reductions to few outputs are made in parts
   bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
-  i64 winograd = 0;               // outputs along an edge of Winograd's tiles; 0: direct convolutions
+  bool skip = false;              // products with the border of the input are left out
+  double worth = kWorthAnotherAlgorithm;
+  i64 winograd = 0;  // outputs along an edge of Winograd's tiles; 0: direct convolutions
   Role role = Role::usual;
 };
 
@@ -42,7 +44,7 @@ struct Builder {
   State state;
   Target target;
   Variant variant;
-  bool special = false;        // what only this variant does was done: separable, strips
+  bool special = false;        // what only this variant does was done: separable, strips, skip
   bool only_searched = false;  // a rule leaves it to the search whether its sketch is any good
   std::set<std::string> done;  // blocks that have their schedule
 
@@ -69,6 +71,8 @@ std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& g
 
 // --- inline.cc: producers that cost little, or are used once, go into their consumers.
 void rule_inline(Builder& b);
+// Paddings whose zeros need not be multiplied with are skipped.
+void rule_skip(Builder& b);
 // --- map.cc: a stage without reduction: one vectorised axis, parallel outer loops unless `place` decides where it is
 // computed.
 void rule_map(Builder& b, const std::string& block, bool parallel);

@@ -55,6 +55,7 @@ Reason step_rfactor(State& state, const Step& step) {
       !old.axes[at(kept.axis)].reduction) {
     return fmt::format("rfactor: {} is no reduction loop", kept.name);
   }
+  if (!old.within.empty()) return fmt::format("rfactor: {} leaves out terms", step.block);
   if (Reason why = hosts_others(state, id, "rfactor"); !why.empty()) return why;
   const Axis& axis = old.axes[at(kept.axis)];
   i64 lanes = axis.extent;  // of the loop and those of its axis inside it: what the next outer loop leaves over

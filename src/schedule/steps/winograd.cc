@@ -100,7 +100,7 @@ bool any_load(const Expr& e) {
 }
 
 bool untouched(const Stage& stage) {
-  return stage.place == Stage::Place::root && stage.loops.size() == stage.axes.size();
+  return stage.place == Stage::Place::root && stage.within.empty() && stage.loops.size() == stage.axes.size();
 }
 
 // Makes dimension d of P, of which the convolution reads `read`, `extent` long, where the block that computes P can be
