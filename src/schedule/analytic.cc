@@ -25,6 +25,9 @@ constexpr double kOverlapLoss = 0.3;  // of the shorter of arithmetic and traffi
 constexpr double kMemoryLoss = 0.6;
 // What several threads read from memory a second, relative to one: a vector times a matrix of 64 MiB on two.
 constexpr double kMemoryThreads = 1.4;
+// What one core has written and another reads, and takes back when it writes the next time: measured at 25 GB/s (two
+// processors far from each other) to 68, and 24 ns for each line taken back (bench/dispatch.c).
+constexpr double kOthersBytesPerS = 30e9;
 constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement
@@ -147,27 +150,32 @@ double parallel_share(const NestStore& nest, const Target& target) {
   return n / (ragged_outside ? std::min(n, std::ceil(chunks / target.cores)) : std::ceil(n / target.cores));
 }
 
-// Bytes of large constants among the statement's traffic that statements before it have fetched: the tails of a block
-// read what its main part reads. `fetched`: bytes of each buffer so far.
+// What of these bytes was not read yet, when `so_far` of the buffer were: the tails of a block read what its main part
+// reads.
+double not_read_yet(const NestAccess& access, double bytes, double& so_far) {
+  double whole = static_cast<double>(access.element_bytes);
+  for (const i64 extent : access.dim_extent) whole *= static_cast<double>(extent);
+  const double fresh = std::clamp(whole - so_far, 0.0, bytes);
+  so_far += fresh;
+  return fresh;
+}
+
+// Bytes of large constants among the statement's traffic that statements before it have fetched. `fetched`: bytes of
+// each buffer so far.
 double fetched_before(const NestStore& nest, const Target& target, std::map<int, double>& fetched) {
   double again = 0;
   for (const NestAccess& access : nest.accesses) {
-    const double bytes = cold_bytes(access, nest, target);
-    if (bytes == 0) continue;
-    double whole = static_cast<double>(access.element_bytes);
-    for (const i64 extent : access.dim_extent) whole *= static_cast<double>(extent);
-    double& so_far = fetched[access.buffer];
-    const double with_this = so_far + nest.weight * bytes;
-    again += std::max(0.0, with_this - whole);
-    so_far = std::min(whole, with_this);
+    const double bytes = nest.weight * cold_bytes(access, nest, target);
+    if (bytes > 0) again += bytes - not_read_yet(access, bytes, fetched[access.buffer]);
   }
   return again;
 }
 
-// Seconds in which threads wait for large constants that another thread fetches from memory, too: threads take
-// contiguous parts of the parallel loops, so the outermost one of these decides whether they share them.
-double fetched_again_s(const NestStore& nest, const Target& target) {
-  double threads = 1, again = 0;
+// Seconds in which threads wait for what all of them read: large constants, that each fetches from memory, and results
+// of earlier loops, of which each has made a part. Threads take contiguous parts of the parallel loops, so the
+// outermost one of these decides. `read`: bytes of each buffer so far.
+double read_by_all_s(const NestStore& nest, const Target& target, std::map<int, double>& read) {
+  double threads = 1, again = 0, of_others = 0;
   size_t outermost = nest.loops.size();
   for (size_t l = nest.loops.size(); l-- > 0;) {
     if (nest.loops[l].kind != loop::LoopKind::parallel || nest.loops[l].extent == 1) continue;
@@ -176,9 +184,14 @@ double fetched_again_s(const NestStore& nest, const Target& target) {
   }
   if (outermost == nest.loops.size()) return 0;
   for (const NestAccess& access : nest.accesses) {
-    if (access.affine && access.stride[outermost] == 0) again += (threads - 1) * cold_bytes(access, nest, target);
+    const bool own = access.scope == loop::Scope::reg || access.scope == loop::Scope::local || access.is_store;
+    if (own || !access.affine || access.stride[outermost] != 0) continue;
+    const double bytes = nest.weight * footprint_bytes(access, nest.loops, 0);
+    const double fresh = not_read_yet(access, bytes, read[access.buffer]);
+    if (access.scope != loop::Scope::constant) of_others += (1 - 1 / threads) * fresh;
+    if (cold_bytes(access, nest, target) > 0) again += (threads - 1) * fresh;
   }
-  return nest.weight * again / (target.memory_gbs * 1e9);
+  return again / (target.memory_gbs * 1e9) + of_others / kOthersBytesPerS;
 }
 
 }  // namespace
@@ -205,14 +218,14 @@ double analytic_seconds(const loop::Func& scheduled, const Target& target) {
   double seconds = 0;
   bool parallel = false;
   const double loss = target.cores > 1 ? 0 : kMemoryLoss;
-  std::map<int, double> fetched;
+  std::map<int, double> fetched, read_by_all;
   for (const NestStore& nest : analyze_nests(scheduled)) {
     const AnalyticTerms t = analytic_terms(nest, target);
     const double core = std::max({t.core, t.l2, t.l3}) + kOverlapLoss * std::min(t.core, t.l2 + t.l3) + t.loops;
     const double alone = std::max(0.0, t.memory - fetched_before(nest, target, fetched) / (target.memory_gbs * 1e9));
     const double memory = alone / std::min(t.share, kMemoryThreads);
-    seconds +=
-        std::max(core / t.share, memory) + loss * std::min(core / t.share, memory) + fetched_again_s(nest, target);
+    seconds += std::max(core / t.share, memory) + loss * std::min(core / t.share, memory) +
+               read_by_all_s(nest, target, read_by_all);
     parallel |= t.share > 1;
   }
   return seconds + (parallel && target.cores > 1 ? kParallelStartS : 0);

@@ -14,7 +14,7 @@ struct Row {
   StepKind kind;
   Reason (*run)(State&, const Step&);
 };
-constexpr std::array<Row, 16> kSteps = {{
+constexpr std::array<Row, 17> kSteps = {{
     {StepKind::split, step_split},
     {StepKind::reorder, step_reorder},
     {StepKind::mark, step_mark},
@@ -31,6 +31,7 @@ constexpr std::array<Row, 16> kSteps = {{
     {StepKind::cache_access, step_cache_access},
     {StepKind::strips, step_strips},
     {StepKind::skip, step_skip},
+    {StepKind::share, step_share},
 }};
 }  // namespace
 

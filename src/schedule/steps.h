@@ -7,6 +7,7 @@
 namespace mcc::schedule {
 
 Reason step_split(State& state, const Step& step);
+Reason step_share(State& state, const Step& step);
 Reason step_reorder(State& state, const Step& step);
 Reason step_mark(State& state, const Step& step);
 Reason step_inline(State& state, const Step& step);

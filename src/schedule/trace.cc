@@ -17,7 +17,7 @@ struct Form {
   bool ints;                 // a [list] follows
 };
 
-constexpr std::array<Form, 16> kForms = {{
+constexpr std::array<Form, 17> kForms = {{
     {StepKind::split, "split", 1, 1, true},
     {StepKind::reorder, "reorder", 1, -1, false},
     {StepKind::mark, "mark", 2, 2, false},
@@ -34,6 +34,7 @@ constexpr std::array<Form, 16> kForms = {{
     {StepKind::cache_access, "cache_access", 1, -1, false},
     {StepKind::strips, "strips", 1, 1, false},
     {StepKind::skip, "skip", 1, 1, false},
+    {StepKind::share, "share", 1, 1, true},
 }};
 
 const Form& form_of(StepKind kind) { return kForms.at(static_cast<size_t>(kind)); }

@@ -44,5 +44,12 @@ TEST(Threads, AMatrixThatComesFromMemoryIsReadByAll) {
   EXPECT_NE(default_for_two(matmul(1, 4096, 4096, true, false, false)).find("parallel"), std::string::npos);
 }
 
+// Each thread has the rows that it made itself, no thread more of them than another; but weights that come from memory
+// are not fetched twice for that.
+TEST(Threads, RowsAreSharedOutEvenly) {
+  EXPECT_NE(default_for_two(matmul(28, 256, 256, true, true, true)).find("[14]"), std::string::npos);
+  EXPECT_EQ(default_for_two(matmul(28, 512, 512, true, true, true)).find("[14]"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace mcc

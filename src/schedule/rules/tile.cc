@@ -119,18 +119,30 @@ int preferred_block(const Builder& b, const Tile& t, const std::vector<i64>& siz
   return most_even;
 }
 
+// A share of the rows for each thread, where it is no number of whole tiles; 0: there is none.
+i64 rows_of_a_share(const Builder& b, const Tile& t) {
+  const Stage& host = b.stage(t.host.block);
+  const LoopSpec& tiles = host.loops[at(find_loop(host, t.blocked))];
+  const i64 rows = axis_of(host, tiles.axis).extent, share = ceil_div(rows, b.target.cores);
+  return b.target.cores > 1 && share > tiles.chunk && share % tiles.chunk != 0 ? share : 0;
+}
+
 void choose_blocks(Builder& b, Tile& t) {
   const std::string& host = t.host.block;
   const bool settled = !t.by_channels.empty();
   if (!t.blocked.empty()) {
     const i64 count = count_of(b, t, t.blocked);
-    const std::vector<i64> sizes = block_sizes(count, 64, b.target.cores);
+    std::vector<i64> sizes = block_sizes(count, 64, b.target.cores);
     std::vector<std::vector<Step>> steps;
     for (i64 s : sizes) steps.push_back({split_step(host, t.blocked, {s})});
     const i64 channels = axis_of(b.stage(t.block), t.axes.column).extent;
     const int best = settled ? channel_rows(b, t.by_channels, std::min(channels, t.preferred.vectors * t.lanes),
                                             channels, count, sizes)
                              : preferred_block(b, t, sizes, count);
+    if (const i64 share = rows_of_a_share(b, t); share > 0 && !settled) {
+      sizes.push_back(-share);  // rows, not tiles
+      steps.push_back({step_of(StepKind::share, host, {t.blocked}, {share})});
+    }
     b.choice(t.block + " cache rows", sizes, steps, best, settled);
   }
   const std::vector<i64> sizes = block_sizes(count_of(b, t, t.column + ".0"), 64, b.target.cores);
