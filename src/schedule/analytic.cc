@@ -26,8 +26,9 @@ constexpr double kMemoryLoss = 0.6;
 // What several threads read from memory a second, relative to one: a vector times a matrix of 64 MiB on two.
 constexpr double kMemoryThreads = 1.4;
 // What one core has written and another reads, and takes back when it writes the next time: measured at 25 GB/s (two
-// processors far from each other) to 68, and 24 ns for each line taken back (bench/dispatch.c).
-constexpr double kOthersBytesPerS = 30e9;
+// processors far from each other) to 68, and 24 ns for each line taken back (bench/dispatch.c): 30 left 14x14x256 ->
+// 512 at 1.18 of oneDNN's time there; with 10, and less so with 15, layers of 28x28 pixels got uneven shares.
+constexpr double kOthersBytesPerS = 15e9;
 constexpr double kSpillOps = 2;  // a store and a load for each accumulator too many
 
 struct Body {             // the straight-line body of a statement

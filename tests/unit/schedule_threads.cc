@@ -47,8 +47,8 @@ TEST(Threads, AMatrixThatComesFromMemoryIsReadByAll) {
 // Each thread has the rows that it made itself, no thread more of them than another; but weights that come from memory
 // are not fetched twice for that.
 TEST(Threads, RowsAreSharedOutEvenly) {
-  EXPECT_NE(default_for_two(matmul(28, 256, 256, true, true, true)).find("[14]"), std::string::npos);
-  EXPECT_EQ(default_for_two(matmul(28, 512, 512, true, true, true)).find("[14]"), std::string::npos);
+  EXPECT_NE(default_for_two(matmul(28, 256, 256, true, true, true)).find("share "), std::string::npos);
+  EXPECT_EQ(default_for_two(matmul(28, 512, 512, true, true, true)).find("share "), std::string::npos);
 }
 
 }  // namespace

@@ -34,6 +34,11 @@ int crossing_axis(const State& state, const Stage& stage, int vector) {
   return -1;
 }
 
+// Behind a transposition in the order of its result, to channels last, there is mostly a product, which threads share:
+// what one thread made for others is handed over, and taken back in the next run, at 24 ns for each of half the lines
+// when processors are far from each other (bench/dispatch.c), and 1.5 ns to make one.
+constexpr double kHandedOver = 6;
+
 // Of a transposition: a square of lanes by lanes takes log2(lanes) shuffles and a store a vector, one a cycle.
 double transposition_seconds(const Stage& stage, i64 lanes, const Target& target) {
   const double vectors = static_cast<double>(outputs(stage)) / static_cast<double>(lanes);
@@ -47,7 +52,7 @@ bool walked_before(const Stage& stage, int axis, int other) {
 
 // How many of the outermost loops run in parallel: as many as pay for work of `seconds`.
 void choose_parallel(Builder& b, const std::string& block, const std::vector<std::string>& loops,
-                     const std::vector<i64>& counts, double seconds) {
+                     const std::vector<i64>& counts, double seconds, bool settled) {
   constexpr size_t kDeepest = 3;
   const int wanted = parallel_depth(counts, seconds, b.target);
   Choice choice;
@@ -56,7 +61,7 @@ void choose_parallel(Builder& b, const std::string& block, const std::vector<std
     for (size_t i = 0; i < depth; i++) marks.push_back(mark_step(block, loops[i], "parallel"));
     choice.add(static_cast<i64>(depth), std::move(marks), static_cast<int>(depth) <= wanted);
   }
-  b.choice(block + " parallel", std::move(choice));
+  b.choice(block + " parallel", std::move(choice), settled);
 }
 
 }  // namespace
@@ -69,6 +74,7 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   const i64 extent = axis_of(stage, axis).extent;
   const std::string v = axis_of(stage, axis).name;
   const int crossing = crossing_axis(b.state, stage, axis);
+  const bool reversed = crossing >= 0 && b.target.cores > 1 && walked_before(stage, axis, crossing);
   Choice choice;
   for (i64 vectors = 1; vectors <= 8 && (vectors == 1 || vectors * lanes <= extent); vectors *= 2) {
     const bool good =
@@ -89,7 +95,7 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
     b.fixed({split_step(block, square.name, {lanes})});
     std::vector<std::string> squares{square.name + ".0", v + ".0"};
     std::vector<i64> how_many{ceil_div(square.extent, lanes), ceil_div(extent, vectors * lanes)};
-    if (b.target.cores > 1 && walked_before(stage, axis, crossing)) {
+    if (reversed) {
       std::ranges::reverse(squares);
       std::ranges::reverse(how_many);
     }
@@ -105,8 +111,10 @@ void rule_map(Builder& b, const std::string& block, bool parallel) {
   const std::vector<std::string> loops = order[0].loops;
   b.fixed(std::move(order));
   if (!parallel || b.target.cores <= 1) return;
-  const double shuffles = crossing < 0 ? 0 : transposition_seconds(stage, lanes, b.target);
-  choose_parallel(b, block, loops, counts, std::max(shuffles, stage_seconds(stage, b.target)));
+  double seconds = stage_seconds(stage, b.target);
+  if (crossing >= 0)
+    seconds = std::max(seconds, transposition_seconds(stage, lanes, b.target) * (reversed ? 1 : kHandedOver));
+  choose_parallel(b, block, loops, counts, seconds, crossing >= 0 && !reversed);
 }
 
 }  // namespace mcc::schedule
