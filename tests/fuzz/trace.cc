@@ -6,12 +6,12 @@
 
 namespace {
 
-constexpr const char* kProgram = R"(func f(input x: f32[30,20], constant w: f32[20,50], output y: f32[30,50]) {
-  local p: f32[30,20]
-  local a: f32[30,50]
-  for i in 30 { for j in 20 { p[i, j] = max(x[i, j], 0.0) @pad } }
+constexpr const char* kProgram = R"(func f(input x: f32[30,20], constant w: f32[3,20,50], output y: f32[30,50]) {
+  temp p: f32[32,20]
+  temp a: f32[30,50]
+  for i in 32 { for j in 20 { p[i, j] = select(0 < i && i < 31, x[i - 1, j], 0.0) @pad } }
   for m in 30 { for n in 50 { a[m, n] = 0.0 @mul.init } }
-  for m in 30 { for n in 50 { for k in 20 { a[m, n] += p[m, k] * w[k, n] @mul } } }
+  for m in 30 { for n in 50 { for t in 3 { for k in 20 { a[m, n] += p[m + t, k] * w[t, k, n] @mul } } } }
   for r in 30 { for c in 50 { y[r, c] = a[r, c] + 1.0 @out } }
 })";
 

@@ -18,7 +18,7 @@ Reason step_share(State& state, const Step& step) {
   const auto holds_less = [&](const LoopSpec& outer) {
     return &outer < &tiles && outer.axis == tiles.axis && outer.chunk <= step.ints[0];
   };
-  if (step.ints.size() != 1 || step.ints[0] <= tiles.chunk ||
+  if (step.ints.size() != 1 || step.ints[0] <= tiles.chunk || step.ints[0] > i64{1} << 40 ||
       std::any_of(stage.loops.begin(), stage.loops.end(), holds_less))
     return fmt::format("share: {} cannot be shared out so", tiles.name);
   shares.chunk = step.ints[0];
