@@ -83,7 +83,7 @@ void warn_once(const Variant& variant, const std::string& why) {
 std::vector<PreferredSketch> preferred_sketches(const Task& task, std::vector<std::string>* failures) {
   std::vector<PreferredSketch> all;
   for (const Variant& variant : kVariants) {
-    if (task.strict && variant.winograd > 0) continue;
+    if (task.strict && (variant.winograd > 0 || variant.skip)) continue;
     Builder b;
     try {
       b = run_rules(task, variant);

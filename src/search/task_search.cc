@@ -25,8 +25,10 @@ constexpr double kBlindShare = 0.06;  // of a batch, chosen at random
 constexpr i64 kDescentAfter = 96;     // measurements of a task before half of a batch is coordinate descent
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool uses_winograd(const Trace& trace) {
-  return std::any_of(trace.begin(), trace.end(), [](const Step& step) { return step.kind == StepKind::winograd; });
+// Rounds otherwise than the plain algorithm, or leaves out what it multiplies with 0.
+bool changes_numerics(const Trace& trace) {
+  return std::any_of(trace.begin(), trace.end(),
+                     [](const Step& step) { return step.kind == StepKind::winograd || step.kind == StepKind::skip; });
 }
 
 }  // namespace
@@ -96,7 +98,7 @@ TaskSearch::TaskSearch(Task task, Rng rng, std::vector<Trace> seeds, const Searc
       space_(sketches(task_)),
       best_seconds_(kInfinity) {
   if (!parts_.transfer) seeds_.clear();
-  if (task_.strict) std::erase_if(seeds_, uses_winograd);
+  if (task_.strict) std::erase_if(seeds_, changes_numerics);
   const std::vector<Expected> expected = expected_traces(task_);
   default_ = default_trace(expected);
   for (size_t i = parts_.draft ? expected.size() : 0; i-- > 0;) seeds_.insert(seeds_.begin(), expected[i].trace);

@@ -213,6 +213,19 @@ sums[:, :, 6:9, 6:9] = INF
 Check("convolution_strict", [image, np.ones((32, 32, 3, 3), F32)], sums, node("Conv", "ab"),
       ways=("strict", "reference"))
 
+# A weight that is infinite times the zeros of the border.
+weights = np.ones((16, 64, 3, 3), F32)
+weights[0, :, 0, :] = INF
+sums = np.full((1, 16, 4, 4), 9 * 64, F32)
+for edge in (0, -1):
+    sums[0, :, edge, :] = sums[0, :, :, edge] = 6 * 64
+for corner in (0, -1):
+    sums[0, :, 0, corner] = sums[0, :, -1, corner] = 4 * 64
+sums[0, 0] = INF
+sums[0, 0, 0] = sums[0, 0, :, 0] = sums[0, 0, :, -1] = NAN
+Check("convolution_infinite_weight", [np.ones((1, 64, 4, 4), F32), weights], sums,
+      node("Conv", "ab", pads=[1, 1, 1, 1]), ways=("strict", "reference"))
+
 # -- quantisation, resizing, indices
 Q = f32(0.5, 1.5, 2.5, -0.5, 1000, -1000, INF, -INF)
 Check("quantize_rounds", [Q, F32(1), np.uint8(10)], np.array([10, 12, 12, 10, 255, 0, 255, 0], np.uint8),

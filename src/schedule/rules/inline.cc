@@ -2,8 +2,6 @@
 // each of its elements is used about once, or it is cheap. Padding (a select around a load) stays out of reductions,
 // where its test would run for each multiplication, and so does anything else that a reduction uses many times; those
 // are computed at a tile, or once before.
-#include <algorithm>
-
 #include "schedule/rules/rules.h"
 
 namespace mcc::schedule {
@@ -11,7 +9,6 @@ namespace mcc::schedule {
 namespace {
 
 constexpr double kCheap = 4;  // operations
-constexpr i64 kTermsWorthDecision = 64;
 
 // A view: a load whose innermost index is the producer's own innermost axis, so that contiguous reads stay contiguous.
 bool keeps_contiguity(const State& state, const Stage& producer) {
@@ -63,26 +60,6 @@ void rule_inline(Builder& b) {
     const Step step = step_of(StepKind::inline_block, b.state.stages[i].block);
     if (find_stage(b.state, step.block) != static_cast<int>(i)) continue;
     if (legal(b.state, step)) b.fixed({step});
-  }
-}
-
-void rule_skip(Builder& b) {
-  for (size_t i = 0; i < b.state.stages.size(); i++) {
-    const Stage& pad = b.state.stages[i];
-    if (pad.opaque || pad.place != Stage::Place::root) continue;
-    const std::vector<int> users = readers(b.state, pad.store.buffer);
-    if (users.size() != 1 || b.state.stage(users[0]).opaque) continue;
-    const Step step = step_of(StepKind::skip, b.state.stage(users[0]).block, {pad.block});
-    if (!legal(b.state, step)) continue;
-    b.fixed({step});
-    b.special = true;
-    const Stage& stage = b.stage(step.block);
-    i64 terms = reduction_points(stage);  // between two decisions
-    for (const Axis& axis : stage.axes) {
-      const auto moves = [&](const Within& within) { return within.index.coefficient(axis.var) != 0; };
-      if (axis.reduction && std::any_of(stage.within.begin(), stage.within.end(), moves)) terms /= axis.extent;
-    }
-    b.only_searched = b.only_searched || terms < kTermsWorthDecision;
   }
 }
 

@@ -22,8 +22,8 @@ struct Variant {
   bool parts = false;             // long reductions to few outputs are made in parts
   bool copy_rows = false;         // what a tile of rows reads is copied for all its columns
   bool skip = false;              // products with the border of the input are left out
-  double worth = kWorthAnotherAlgorithm;
-  i64 winograd = 0;  // outputs along an edge of Winograd's tiles; 0: direct convolutions
+  double worth = kWorthAnotherAlgorithm;  // to become the default (sketches.h)
+  i64 winograd = 0;                       // outputs along an edge of Winograd's tiles; 0: direct convolutions
   Role role = Role::usual;
 };
 
@@ -71,7 +71,7 @@ std::vector<std::string> in_order(const std::vector<std::vector<std::string>>& g
 
 // --- inline.cc: producers that cost little, or are used once, go into their consumers.
 void rule_inline(Builder& b);
-// Paddings whose zeros need not be multiplied with are skipped.
+// --- skip.cc: paddings whose zeros need not be multiplied with; before rule_inline.
 void rule_skip(Builder& b);
 // --- map.cc: a stage without reduction: one vectorised axis, parallel outer loops unless `place` decides where it is
 // computed.
