@@ -6,8 +6,8 @@
 // ...). Text form, one step each, joined by "; ":
 //   split conv m [4,12]         loop m becomes m.0 (whatever remains, rounded up), m.1 of 4, m.2 of 12. Extents need
 //                               not divide: the generator makes a main part and tails, each with constant extents
-//   share conv m.0 [98]         loop m.0 over tiles becomes m.0.0 over shares of 98 elements and m.0.1 over the tiles in
-//                               one, of which the last may be narrower (steps/share.cc)
+//   share conv m.0 [98]         loop m.0 over tiles becomes m.0.0 over shares of 98 elements and m.0.1 over a share's
+//                               tiles, of which the last may be narrower (steps/share.cc)
 //   reorder conv m.0 n.0 k m.1  the named loops take the places they hold together, in this order
 //   mark conv m.0 parallel      or vectorize, unroll, serial
 //   inline pad                  a producer's expression replaces its loads in all consumers
