@@ -9,13 +9,9 @@ Decisions decisions(const Trace& trace) {
   Decisions all;
   std::map<std::string, int> reorders;  // of each block so far
   for (const Step& step : trace) {
-    const bool counts = step.kind == StepKind::split || step.kind == StepKind::parts || step.kind == StepKind::share;
-    if (counts) {
-      const char* const word = step.kind == StepKind::split   ? "split"
-                               : step.kind == StepKind::parts ? "parts"
-                                                              : "share";
+    if (step.kind == StepKind::split || step.kind == StepKind::parts || step.kind == StepKind::share) {
       for (size_t i = 0; i < step.ints.size(); i++)
-        all[fmt::format("{} {} {} {}", word, step.block, step.loops.front(), i)] =
+        all[fmt::format("{} {} {} {}", name(step.kind), step.block, step.loops.front(), i)] =
             std::log2(static_cast<float>(std::max<i64>(1, step.ints[i])));
     } else if (step.kind == StepKind::reorder) {
       const int number = reorders[step.block]++;

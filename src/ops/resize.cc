@@ -19,7 +19,6 @@ namespace {
 
 using namespace loop;
 
-i64 floor_div(i64 a, i64 b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
 
 // p/q == scale exactly, or out/in where that is what the scale stands for.
 struct Ratio {

@@ -1,4 +1,4 @@
-// What the three parts of the generator share: loops (generate.cc), bounds of a producer's part (bounds.cc),
+// What the parts of the generator share: loops (generate.cc), bounds of a producer's part (bounds.cc),
 // borders (within.cc) and the statements at the leaves (leaf.cc).
 //
 // While loops are emitted, each stage has an environment: every axis is at `base` (affine in the emitted loop

@@ -40,7 +40,7 @@ bool divide(const Emitter& e, const Affine& a, i64 scale, Affine& quotient, Affi
       rest.terms.emplace_back(var, coefficient);
     }
   }
-  quotient.constant = a.constant >= 0 ? a.constant / scale : -ceil_div(-a.constant, scale);
+  quotient.constant = floor_div(a.constant, scale);
   rest.constant = a.constant - quotient.constant * scale;
   const loop::Range span = bounds_of(e, rest);
   return span.min >= 0 && span.max < scale;

@@ -14,7 +14,7 @@ using loop::Expr;
 using loop::ExprOp;
 
 constexpr double kLine = 64;
-constexpr i64 kMostCounted = 100000;
+constexpr i64 kMostCounted = 100000;  // values of a sum times values of its next variable
 
 // Walks statements with the loops around them; variables are known by their position in that list.
 class Walker {
@@ -33,9 +33,10 @@ class Walker {
       } else if (const auto* branch = std::get_if<loop::If>(&stmt.node)) {
         const double share = probability(branch->condition);
         walk_case(*branch, branch->then_body, weight, share);
-        if (const auto bound = upper_bound(branch->condition)) reached_.push_back(*bound);
+        const size_t before = reached_.size();
+        if (auto bound = upper_bound(branch->condition)) reached_.push_back(std::move(*bound));
         walk_case(*branch, branch->else_body, weight, 1 - share);
-        if (upper_bound(branch->condition)) reached_.pop_back();
+        reached_.resize(before);
       } else {
         add(std::get<loop::Store>(stmt.node), weight);
       }

@@ -129,6 +129,15 @@ std::vector<StoreDim> store_dims(const Stage& stage) {
   return dims;
 }
 
+std::map<int, loop::Expr> axes_at(const Stage& producer, const std::vector<StoreDim>& dims, const loop::Expr& load) {
+  std::map<int, loop::Expr> by_axis;
+  for (size_t d = 0; d < dims.size(); d++) {
+    if (dims[d].axis >= 0) by_axis[producer.axes[at(dims[d].axis)].var] = load.args[d] - dims[d].offset;
+  }
+  for (const Axis& axis : producer.axes) by_axis.try_emplace(axis.var, loop::const_int(0));  // extent 1
+  return by_axis;
+}
+
 bool writes_tiles(const Stage& stage) {
   return std::any_of(stage.store.index.begin(), stage.store.index.end(),
                      [](const loop::Expr& e) { return loop::as_affine(e).value().terms.size() > 1; });

@@ -10,6 +10,7 @@
 // Loops that hold several nests (recurrences) are regions: fixed, around the stages inside. Nests that are not in
 // algorithm form (scans, scatters, branches) are opaque stages: kept as they are.
 #pragma once
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -122,6 +123,8 @@ struct StoreDim {
   i64 tile = 1;
 };
 std::vector<StoreDim> store_dims(const Stage& stage);
+// Each axis of a producer (its variable) where one load of its buffer reads: what the load's index says of it.
+std::map<int, loop::Expr> axes_at(const Stage& producer, const std::vector<StoreDim>& dims, const loop::Expr& load);
 bool writes_tiles(const Stage& stage);  // some dimension is of the second kind
 
 // --- edits -----------------------------------------------------------------------------------------------------------

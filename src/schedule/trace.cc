@@ -67,6 +67,8 @@ std::vector<i64> parse_ints(std::string_view text, StepKind kind, std::string_vi
 
 }  // namespace
 
+std::string_view name(StepKind kind) { return form_of(kind).name; }
+
 std::string to_string(const Step& step) {
   const Form& form = form_of(step.kind);
   std::string text = fmt::format("{} {}", form.name, step.block);

@@ -69,6 +69,7 @@ struct Step {
 };
 using Trace = std::vector<Step>;
 
+std::string_view name(StepKind kind);  // its word in the text form
 std::string to_string(const Step& step);
 std::string to_string(const Trace& trace);
 Step parse_step(std::string_view text);    // throws Error

@@ -19,8 +19,6 @@ struct Case {  // from the last one's end on, for V < end
   i64 end = 0, first = 0, count = 0;
 };
 
-i64 floor_div(i64 a, i64 b) { return a >= 0 ? a / b : -ceil_div(-a, b); }
-
 Case case_of(const Within& w, i64 factor, i64 extent, i64 v) {
   Case c{v + 1, 0, extent};
   if (v < w.min) c.first = std::min(extent, ceil_div(w.min - v, factor));
@@ -77,11 +75,11 @@ void emit_within(Emitter& e, int id, const Within& within, const std::function<v
     if (!last) branch.condition = to_expr(v) < loop::const_int(cases[i].end);
     if (cases[i].count > 0) {
       if (moves) {
-        e.info(id).env[at(within.axis)].base.constant += cases[i].first;
-        e.info(id).env[at(within.axis)].extent = cases[i].count;
+        env[at(within.axis)].base.constant += cases[i].first;
+        env[at(within.axis)].extent = cases[i].count;
       }
       inside(last ? *to : branch.then_body);
-      e.info(id).env = saved;
+      env = saved;
     }
     if (last) break;
     to->push_back(loop::Stmt{std::move(branch)});

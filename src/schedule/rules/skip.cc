@@ -1,5 +1,5 @@
-// Borders. Paddings that only reductions read are skipped (steps/skip.cc) wherever that is legal. Where few terms lie
-// between two decisions about the border, as in depthwise convolutions and those of a few channels, these cost more
+// Borders. Paddings that only one reduction reads are skipped (steps/skip.cc) wherever that is legal. Where few terms
+// lie between two decisions about the border, as in depthwise convolutions and those of a few channels, these cost more
 // than the products that they save: then only a search tries it.
 #include <algorithm>
 

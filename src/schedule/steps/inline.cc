@@ -21,12 +21,7 @@ i64 nodes(const Expr& e) {
 Expr replace_loads(const Expr& e, const Stage& producer, const std::vector<StoreDim>& dims) {
   return loop::map_loads(e, [&](const Expr& load) {
     if (load.i != producer.store.buffer) return load;
-    std::map<int, Expr> by_axis;
-    for (size_t d = 0; d < dims.size(); d++) {
-      if (dims[d].axis >= 0) by_axis[producer.axes[at(dims[d].axis)].var] = load.args[d] - dims[d].offset;
-    }
-    for (const Axis& axis : producer.axes) by_axis.try_emplace(axis.var, loop::const_int(0));  // extent 1
-    return loop::substitute(producer.store.value, by_axis);
+    return loop::substitute(producer.store.value, axes_at(producer, dims, load));
   });
 }
 

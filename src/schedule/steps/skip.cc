@@ -85,14 +85,8 @@ Reason step_skip(State& state, const Step& step) {
   const Expr* load = padded_load(stage.store, buffer, padded.args[2]);
   if (!load || loop::loads_buffer(*stage.init, buffer))
     return fmt::format("skip: {} does not leave out what {} adds", stage.block, pad.block);
-  std::map<int, Expr> at_load;
-  const std::vector<StoreDim> dims = store_dims(pad);
-  for (size_t d = 0; d < dims.size(); d++) {
-    if (dims[d].axis >= 0) at_load[pad.axes[at(dims[d].axis)].var] = load->args[d] - dims[d].offset;
-  }
-  for (const Axis& axis : pad.axes) at_load.try_emplace(axis.var, loop::const_int(0));
   std::vector<Within> bounds;
-  if (!add_bounds(loop::substitute(padded.args[0], at_load), bounds))
+  if (!add_bounds(loop::substitute(padded.args[0], axes_at(pad, store_dims(pad), *load)), bounds))
     return fmt::format("skip: the condition of {} is not a list of bounds", pad.block);
   if (Reason why = find_axes(state, stage, bounds); !why.empty()) return why;
   stage.within = std::move(bounds);
