@@ -42,7 +42,7 @@ template <typename... Args>
     if (!(condition)) ::mcc::check_failed(__FILE__, __LINE__, #condition); \
   } while (0)
 
-inline i64 ceil_div(i64 a, i64 b) { return a / b + (a % b > 0); }  // b > 0
+inline i64 ceil_div(i64 a, i64 b) { return a / b + (a % b > 0); }   // b > 0
 inline i64 floor_div(i64 a, i64 b) { return a / b - (a % b < 0); }  // b > 0
 inline i64 round_up(i64 a, i64 b) { return ceil_div(a, b) * b; }
 

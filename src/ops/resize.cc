@@ -19,7 +19,6 @@ namespace {
 
 using namespace loop;
 
-
 // p/q == scale exactly, or out/in where that is what the scale stands for.
 struct Ratio {
   i64 p, q;
